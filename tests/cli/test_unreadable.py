@@ -1,4 +1,4 @@
-"""Places that cannot be read are one sentence, an exit status and no traceback."""
+"""CallsByIndex that cannot be read are one sentence, an exit status and no traceback."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
-        ((ENGINE + "turn/shared_place.py", "        if not self.all_or_none:\n            return\n", "        return\n"),),
+        ((ENGINE + "turn/calls_at_index.py", "        if not self.all_or_none:\n            return\n", "        return\n"),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
@@ -317,7 +317,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: calls at one index run all or none", "../must_not_run/test_calls_at_one_index.py none_counts_if_one_is_broken", "each of them has to be strict JSON",
-        ((ENGINE + "turn/shared_place.py", "if self._contradictory or not complete or not all(call.is_strict() for call in calls):", "if self._contradictory:"),),
+        ((ENGINE + "turn/calls_at_index.py", "if self._contradictory or not complete or not all(call.is_strict() for call in calls):", "if self._contradictory:"),),
     ),
     Mutation(
         "promise: a piece that may be another call's", "../must_not_run/test_lost_pieces.py missing_in_the_open or place_of_a_whole", "what goes to a complete call may be missing in an open one",

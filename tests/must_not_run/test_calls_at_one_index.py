@@ -1,4 +1,4 @@
-"""Calls that came at one place are believed as the table of `turn/shared_place` says, row by row, and end to end."""
+"""Calls that came at one place are believed as the table of `turn/calls_at_index` says, row by row, and end to end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.must_not_run.test_merged_calls import (
 )
 from tests.splits import mend
 from tests.validators import messages as strict_messages
-from toolcalls.turn.shared_place import SharedPlace
+from toolcalls.turn.calls_at_index import CallsAtIndex
 
 Json = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Told:
         return self.strict
 
 
-Place = SharedPlace[Told]
+Place = CallsAtIndex[Told]
 Happening = Callable[[Place, list[Told]], None]
 
 
@@ -111,7 +111,7 @@ NONE = (
 
 def judged(name: str, *strict: bool, complete: bool = True, left_out: int | None = None) -> list[bool]:
     """Whether each call is believed."""
-    place: Place = SharedPlace()
+    place: Place = CallsAtIndex()
     calls = [Told(each) for each in strict]
     for happen in HAPPENINGS[name]:
         happen(place, calls)
@@ -155,7 +155,7 @@ def test_a_call_that_turned_out_to_be_none_does_not_spoil_the_others() -> None:
 
 
 def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
-    place: Place = SharedPlace()
+    place: Place = CallsAtIndex()
     call = Told(refusal_reason="cut off")
     place.begin(call)
     place.distrust()
@@ -165,7 +165,7 @@ def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
 
 def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
     """What is unsure is held: it must not be out before it is refused."""
-    place: Place = SharedPlace()
+    place: Place = CallsAtIndex()
     one, two, three = Told(), Told(), Told()
     place.begin(one)
     place.begin(two)
@@ -177,7 +177,7 @@ def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
 
 
 def test_the_last_call_of_a_place_is_the_last_one_begun() -> None:
-    place: Place = SharedPlace()
+    place: Place = CallsAtIndex()
     assert not place.calls
     one, two = Told(strict=True), Told(strict=False)
     place.begin(one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from toolcalls.turn.assembled_call import AssembledCall
-from toolcalls.turn.shared_place import Places, refuse
+from toolcalls.turn.calls_at_index import CallsByIndex, refuse
 
 
 def call(arguments: str) -> AssembledCall:
@@ -11,7 +11,7 @@ def call(arguments: str) -> AssembledCall:
 
 
 def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> None:
-    places: Places[AssembledCall] = Places()
+    places: CallsByIndex[AssembledCall] = CallsByIndex()
     first, second = call("{"), call("{}")
     places.begin(0, first)
     places.end(0)
@@ -21,7 +21,7 @@ def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> Non
 
 
 def test_a_call_that_begins_beside_one_that_has_not_ended_shares_its_place() -> None:
-    places: Places[AssembledCall] = Places()
+    places: CallsByIndex[AssembledCall] = CallsByIndex()
     first, second, other = call("{"), call("{}"), call("{}")
     places.begin(0, first)
     places.begin(1, other)

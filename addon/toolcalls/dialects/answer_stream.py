@@ -274,9 +274,9 @@ class AnswerStream:
             self.lesson = Lesson(self._traits.arguments_key, fragments[0].arguments, receiver)
         return out
 
-    def _send(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
+    def _send(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> bool:
         """Send every gathered call. True if a call was refused and the client has no part of it."""
-        calls = self.answer.complete(finish, before_error=before_error, ids=self._writer.ids)
+        calls = self.answer.complete(finish, drop_refused=drop_refused, ids=self._writer.ids)
         reply.release(self._calls_key)
         as_they_came = self._unchanged_events(calls) if self._sources else set()
         written: set[int] = set()
@@ -343,7 +343,7 @@ class AnswerStream:
             and all(assembled.looks_complete() for assembled in answer.assembler.calls)
         )
         if (whole or stop.failed) and self._ended_with is not read:
-            self._send(finish, reply, before_error=stop.failed)
+            self._send(finish, reply, drop_refused=stop.failed)
         answer.note_reason(stop.reason, finish)
         self._cut = self._cut or stop.failed
         if self._ended_with is read:
@@ -363,7 +363,7 @@ class AnswerStream:
 
     def fail(self, reply: ReplyBuilder) -> None:
         """Before an error: send held text and complete calls, drop unfinished calls."""
-        self.send_held(Finish.CUT, reply, before_error=True)
+        self.send_held(Finish.CUT, reply, drop_refused=True)
         self._write_end(reply)
 
     def break_off(self, reply: ReplyBuilder) -> None:
@@ -385,10 +385,10 @@ class AnswerStream:
             answer.reasons.append(self._reason)
         return not self._cut and bool(answer.outgoing.sent or answer.reasons)
 
-    def send_held(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> bool:
+    def send_held(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> bool:
         """Send the held text and the calls. True if a call was refused."""
         reply.out += self._text_events(None, self.answer.end_text(finish), reply)
-        return self._send(finish, reply, before_error=before_error)
+        return self._send(finish, reply, drop_refused=drop_refused)
 
     def _write_end(self, reply: ReplyBuilder) -> None:
         """Send the waiting finish reason."""

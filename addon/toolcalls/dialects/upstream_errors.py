@@ -49,7 +49,7 @@ def error_in(data: Any, kind: str = "") -> Json | None:
     `kind`: the type on the `event:` line.
     """
     if isinstance(data, list):
-        return next((trouble for entry in data[:1] if isinstance(entry, dict) and (trouble := _named(entry))), None)
+        return next((error for entry in data[:1] if isinstance(entry, dict) and (error := _named(entry))), None)
     if not isinstance(data, dict):
         return None
     named = _named(data)

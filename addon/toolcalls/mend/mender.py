@@ -65,12 +65,12 @@ class Mender:
         *,
         namespace: str | None = None,
         steps: tuple[str, ...] = (),
-        before_error: bool = False,
+        drop_refused: bool = False,
         id: str | None = None,
         safe_ids: bool = False,
         value: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Mend one call. `steps`: repairs that the dialect made. `before_error`: drop the call if it is refused.
+        """Mend one call. `steps`: repairs that the dialect made. `drop_refused`: drop the call if it is refused.
 
         `id`: the id from the upstream, if calls have ids here; the outcome has the id for the client, with `safe_ids`
         in the alphabet of Messages. `value`: the result of `strict.read` for the arguments, if the dialect has parsed
@@ -79,7 +79,7 @@ class Mender:
         started = perf_counter()
         outcome = self._mend(name, arguments, finish, namespace, steps, value)
         self.seconds.append(perf_counter() - started)
-        if before_error and outcome.status == "refused":
+        if drop_refused and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
         return self._give_id_and_report(outcome, id, safe_ids)
 
@@ -102,14 +102,14 @@ class Mender:
         reason: str,
         *,
         steps: tuple[str, ...] = (),
-        before_error: bool = False,
+        drop_refused: bool = False,
         id: str | None = None,
         safe_ids: bool = False,
     ) -> Outcome:
         """Refuse a call that the dialect knows must not run; the fallback is the one for unreadable arguments."""
         original = Outcome("refused", name, arguments, name, arguments, steps, reason)
         named = self._named(name, None, None)
-        if before_error:
+        if drop_refused:
             outcome = replace(original, arguments="", dropped=True)
         elif named.status == "not_a_name":
             outcome = self._not_a_tool(original)
@@ -139,7 +139,7 @@ class Mender:
         finish: Finish,
         *,
         steps: tuple[str, ...] = (),
-        before_error: bool = False,
+        drop_refused: bool = False,
         invalid_tail: str = "",
         refusal_reason: str = "",
     ) -> Outcome:
@@ -151,20 +151,20 @@ class Mender:
         """
         started = perf_counter()
         original = Outcome("valid", name, arguments, name, arguments, steps)
-        outcome = self._mend_rest(original, sent, finish, before_error, invalid_tail, refusal_reason)
+        outcome = self._mend_rest(original, sent, finish, drop_refused, invalid_tail, refusal_reason)
         self.seconds.append(perf_counter() - started)
         self.work.spend(CALL)
         self._report(outcome)
         return outcome
 
     def _mend_rest(
-        self, original: Outcome, sent: str, finish: Finish, before_error: bool, invalid_tail: str, refusal_reason: str
+        self, original: Outcome, sent: str, finish: Finish, drop_refused: bool, invalid_tail: str, refusal_reason: str
     ) -> Outcome:
         arguments = original.received_arguments
         if not refusal_reason and (not self._policy.arguments or not self._policy.touches(original.name)):
             return replace(original, status="repaired") if original.steps else original
         reason = refusal_reason or CUT_BEFORE
-        if not refusal_reason and (arguments.strip() or not (before_error or finish is Finish.CUT)):
+        if not refusal_reason and (arguments.strip() or not (drop_refused or finish is Finish.CUT)):
             mended = _whole(self._read(arguments, finish, to_send=True), self._named(original.name, None, None).tool)
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
@@ -172,7 +172,7 @@ class Mender:
                 return replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
             reason = mended.reason or "the mended arguments do not continue what was sent"
         refused = replace(original, status="refused", reason=reason)
-        if before_error:
+        if drop_refused:
             return replace(refused, arguments=sent, dropped=True)
         if self._policy.fallback == "original":
             return refused

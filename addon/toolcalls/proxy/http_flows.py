@@ -134,8 +134,8 @@ class HttpFlows:
             self._mend_at_once(flow, state)
         elif flow.response.raw_content is None and state.stream is not None and state.stream.after.complete:
             kept = state.stream.before if self._settings.observes else state.stream.after
-            # A recording needs the chunks with their times, which `settled` drops.
-            flow.response.raw_content = kept.joined() if self._settings.recorder else kept.settled()
+            # A recording needs the chunks with their times, which `as_one_chunk` drops.
+            flow.response.raw_content = kept.joined() if self._settings.recorder else kept.as_one_chunk()
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:

@@ -32,7 +32,7 @@ class CapturedBytes:
     def joined(self) -> bytes:
         return b"".join(self.chunks)
 
-    def settled(self) -> bytes:
+    def as_one_chunk(self) -> bytes:
         """The whole body, kept as one chunk from now on, so that this object and the flow share one copy."""
         body = self.joined()
         self.chunks = [body] if body else []

@@ -53,7 +53,7 @@ class _ChatPairs:
         for number, message in enumerate(self._messages):
             calls = message.get("tool_calls")
             if calls:
-                self._settle(last, unclear)
+                self._leave_ambiguous(last, unclear)
                 if last == number - 1 and last in self._batches and same(self._messages[last], message):
                     self._doubled.add(last)
                     del self._batches[last]
@@ -64,12 +64,12 @@ class _ChatPairs:
             elif message.get("role") == "tool":
                 self._read_result(number, message, behind, last, unclear)
             else:
-                self._settle(last, unclear)
+                self._leave_ambiguous(last, unclear)
                 behind, last = None, -1
                 if calls == [] and message.get("content"):
                     self._revision.edits.remove((*self._at, number, "tool_calls"))
                     self._revision.count("empty list of calls")
-        self._settle(last, unclear)
+        self._leave_ambiguous(last, unclear)
         return unclear
 
     def _batch(self, calls: object, unclear: set[str]) -> Batch | None:
@@ -96,7 +96,7 @@ class _ChatPairs:
         elif behind is not None and last in self._batches:
             behind.results.append(result)
 
-    def _settle(self, last: int, unclear: set[str]) -> None:
+    def _leave_ambiguous(self, last: int, unclear: set[str]) -> None:
         """All results of a message are read: leave the message alone if they are ambiguous."""
         batch = self._batches.get(last)
         if batch is not None and batch.ambiguous:

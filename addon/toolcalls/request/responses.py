@@ -28,7 +28,7 @@ def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
         identity = item.get("call_id") if isinstance(item, dict) else None
         if not isinstance(kind, str) or (not isinstance(identity, str) and kind != _FUNCTION):
             if kind != "reasoning":
-                _settle(calls, results, revision)
+                _mend_turn(calls, results, revision)
             continue
         place = (*at, number)
         known = identity if isinstance(identity, str) else ""
@@ -36,13 +36,13 @@ def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
             results.append(HistoryResult(place, known, "call_id", item, "output", "input_text"))
             continue
         if results:
-            _settle(calls, results, revision)
+            _mend_turn(calls, results, revision)
         said = {key: value for key, value in item.items() if key not in ("id", "status")}
         calls.append(HistoryCall(place, known, item, said))
-    _settle(calls, results, revision)
+    _mend_turn(calls, results, revision)
 
 
-def _settle(calls: list[HistoryCall], results: list[HistoryResult], revision: RequestEdit) -> None:
+def _mend_turn(calls: list[HistoryCall], results: list[HistoryResult], revision: RequestEdit) -> None:
     """Mend a finished turn: its calls, then the results that answer them."""
     for call in revision.mend_calls(calls, "call_id") if calls else ():
         item = call.entry

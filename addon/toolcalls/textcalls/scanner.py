@@ -368,7 +368,7 @@ class Scanner:
             return None
         whole = "".join(self._parts)
         self._parts = []
-        rest = self._settle(region, whole, proven, out)
+        rest = self._decide_region(region, whole, proven, out)
         if (cut or region.inside) and not self._rescue:
             # The answer ended inside a call, or the end of a call is unknown: the text after it is not searched.
             self.off = region.inside
@@ -394,7 +394,7 @@ class Scanner:
         self.off = self.off or cut or (decided and region.inside)
         return region.rest if decided else None
 
-    def _settle(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:
+    def _decide_region(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:
         """Release the calls of a region, or its text unchanged. Returns the rest, which is searched."""
         items = [item for item in region.items if item[0] <= proven]
         parts = split_at_calls(whole, items, proven)

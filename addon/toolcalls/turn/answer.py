@@ -231,23 +231,23 @@ class Answer:
         assembled_calls: Sequence[AssembledCall],
         finish: Finish,
         *,
-        before_error: bool = False,
+        drop_refused: bool = False,
         ids: bool = True,
     ) -> list[CompletedCall]:
         """Decide and release these calls and all that were found in text. `ids`: each call needs an id."""
-        out = self._complete_gathered(assembled_calls, finish, before_error, ids)
+        out = self._complete_gathered(assembled_calls, finish, drop_refused, ids)
         # A lazy iterator: `sent` must be read right after each call is decided and counted.
-        found = self.outgoing.complete_found(before_error=before_error)
+        found = self.outgoing.complete_found(drop_refused=drop_refused)
         out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
         self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
         return out
 
     def _complete_gathered(
-        self, assembled_calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
+        self, assembled_calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
     ) -> list[CompletedCall]:
         calls = [self._gathered(assembled, finish, ids) for assembled in assembled_calls]
         out: list[CompletedCall] = []
-        outcomes = self.outgoing.complete(calls, finish, before_error=before_error)
+        outcomes = self.outgoing.complete(calls, finish, drop_refused=drop_refused)
         self.incomplete = False
         for assembled, call, outcome in zip(assembled_calls, calls, outcomes, strict=True):
             if outcome is not None:

@@ -17,11 +17,11 @@ from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .block_assembler import BlockAssembler
 from .block_call import BlockCall
+from .calls_at_index import refuse
 from .live import LiveCall
 from .outgoing_calls import OutgoingCalls
 from .parts import Place
 from .searched_texts import SearchedTexts
-from .shared_place import refuse
 from .text_search import SearchResult
 
 
@@ -96,24 +96,24 @@ class BlockAnswer(Answer):
         return ended
 
     def complete_calls(
-        self, calls: list[BlockCall], finish: Finish, *, before_error: bool = False
+        self, calls: list[BlockCall], finish: Finish, *, drop_refused: bool = False
     ) -> list[CompletedCall]:
         """Decide and release these calls."""
-        out = self._complete_gathered(calls, finish, before_error, ids=True)
+        out = self._complete_gathered(calls, finish, drop_refused, ids=True)
         for call in calls:
             call.done = True
         return out
 
-    def complete(self, finish: Finish, *, before_error: bool = False) -> list[CompletedCall]:
+    def complete(self, finish: Finish, *, drop_refused: bool = False) -> list[CompletedCall]:
         """Decide and release all calls that were gathered or found."""
-        return self.release(self.assembler.hand_out(finish), finish, before_error=before_error)
+        return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused)
 
-    def end_live(self, call: BlockCall, finish: Finish, *, before_error: bool = False) -> CompletedCall:
+    def end_live(self, call: BlockCall, finish: Finish, *, drop_refused: bool = False) -> CompletedCall:
         """Decide a call that ends after a part of it was sent."""
         call.ended = True
         if call.all_or_none and finish is not Finish.COMPLETE:
             refuse([call])
-        return self.complete_calls([call], finish, before_error=before_error)[0]
+        return self.complete_calls([call], finish, drop_refused=drop_refused)[0]
 
     def _may_go_live(self, call: AssembledCall) -> bool:
         # The beginning is sent at once and cannot be taken back.

@@ -3,7 +3,7 @@
 Fragments have no id here, and indices are shared, repeated or missing. A fragment goes to the last call that began at
 its index; without an index, to the last that began. At an unknown index it goes to the only call that has not ended,
 if that has no fragments yet; else to no known call. Whether the gathered calls may run is decided in
-`shared_place.py`: a place is an index, from the beginning of a call until every call that began there has ended.
+`calls_at_index.py`: a place is an index, from the beginning of a call until every call that began there has ended.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from .block_call import BlockCall
 from .call_assembler import CallAssembler
+from .calls_at_index import CallsByIndex, refuse
 from .fragments import may_begin
 from .parts import CallStart, Fragment, Place
-from .shared_place import Places, refuse
 
 
 class BlockAssembler(CallAssembler[BlockCall]):
@@ -27,7 +27,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
         self.calls = []
         self._tools = tools
         self._work = work
-        self._places = Places()
+        self._places = CallsByIndex()
         self._at: dict[Place, BlockCall] = {}
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None

@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 from ..tools.declared import Tools
 from ..work import Work
 from .assembled_call import AssembledCall
+from .calls_at_index import CallsByIndex, refuse
 from .fragments import may_begin
-from .shared_place import Places, refuse
 
 C = TypeVar("C", bound=AssembledCall)
 
@@ -17,7 +17,7 @@ class CallAssembler(Generic[C]):
     """The calls of one answer that were not released yet, in the order in which they began."""
 
     __slots__ = ("_incomplete", "_places", "_tools", "_work", "calls")
-    _places: Places[C]
+    _places: CallsByIndex[C]
     _tools: Tools
     _work: Work
     calls: list[C]

@@ -65,16 +65,16 @@ class FragmentAnswer(Answer):
                 break
             call.followed = True
 
-    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
+    def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
         """Decide and release all calls that were gathered or found. `ids`: each call needs an id."""
-        return self.release(self.assembler.hand_out(finish), finish, before_error=before_error, ids=ids)
+        return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused, ids=ids)
 
     def _complete_gathered(
-        self, calls: Sequence[AssembledCall], finish: Finish, before_error: bool, ids: bool
+        self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
     ) -> list[CompletedCall]:
         if self._whole_calls and self._closed_by_server and calls:
             calls[-1].refuse(CUT_INSIDE)
-        return super()._complete_gathered(calls, finish, before_error, ids)
+        return super()._complete_gathered(calls, finish, drop_refused, ids)
 
     @property
     def _closed_by_server(self) -> bool:

@@ -12,7 +12,7 @@
 |                           | name, after a complete call or with another    | at a new index, a call that has no |
 |                           | name                                           | index and no arguments yet         |
 
-Whether the calls gathered this way may run is decided in `shared_place.py`. A place is an index; all fragments
+Whether the calls gathered this way may run is decided in `calls_at_index.py`. A place is an index; all fragments
 without an index share one place. A bool is not an index. Also:
 - If some fragments have an index and others have none, those without may belong to any call: as soon as one call
   cannot be attributed with certainty, or begins in the middle of its arguments, either all calls run or none does.
@@ -39,11 +39,11 @@ from ..work import Work
 from . import payload
 from .assembled_call import AssembledCall
 from .call_assembler import CallAssembler
+from .calls_at_index import CallsAtIndex, CallsByIndex, refuse
 from .fragments import begins_midway, may_begin
 from .parts import Fragment, Place
 from .refusal_reasons import MIXED
 from .resent import ComparedCall
-from .shared_place import Places, SharedPlace, refuse
 
 
 class FragmentAssembler(CallAssembler[AssembledCall]):
@@ -77,7 +77,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
         self._placed: dict[tuple[Place, str], AssembledCall] = {}
-        self._places = Places()
+        self._places = CallsByIndex()
         self._renamed: set[Place] = set()
         """Indices at which a name was repeated as if a call began: two calls, unless every fragment has the name."""
         self._named: dict[tuple[Place, str], AssembledCall] = {}
@@ -340,9 +340,9 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         call.key = fragment.id
         return call
 
-    # Places
+    # CallsByIndex
 
-    def _place(self, index: Place) -> SharedPlace[AssembledCall]:
+    def _place(self, index: Place) -> CallsAtIndex[AssembledCall]:
         return self._places.without_index if index is None else self._places.at(index)
 
     def _new(self) -> AssembledCall:

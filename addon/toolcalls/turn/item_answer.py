@@ -96,7 +96,7 @@ class ItemAnswer(Answer):
 
     # Releasing calls
 
-    def pop_settled(self) -> Iterator[Item]:
+    def pop_decided(self) -> Iterator[Item]:
         """Remove and yield the first ended calls, as long as nothing that follows can change their arguments."""
         while self.ended and (call := self.ended[0].call) is not None and call.is_decided():
             yield self.ended.pop(0)
@@ -109,12 +109,12 @@ class ItemAnswer(Answer):
         return items
 
     def complete_items(
-        self, items: list[Item], finish: Finish, *, before_error: bool = False
+        self, items: list[Item], finish: Finish, *, drop_refused: bool = False
     ) -> list[tuple[Item, CompletedCall]]:
         """Decide and release these calls; returns those that the client gets."""
         calls = [item.call for item in items if item.call is not None]
         completed = {
-            id(done.assembled): done for done in self._complete_gathered(calls, finish, before_error, ids=True)
+            id(done.assembled): done for done in self._complete_gathered(calls, finish, drop_refused, ids=True)
         }
         out: list[tuple[Item, CompletedCall]] = []
         for item in items:
@@ -130,9 +130,9 @@ class ItemAnswer(Answer):
                 self.noted.append(item.index)
         return out
 
-    def complete_found_items(self, *, before_error: bool = False) -> Iterator[tuple[Item, Outcome]]:
+    def complete_found_items(self, *, drop_refused: bool = False) -> Iterator[tuple[Item, Outcome]]:
         """The calls that were written as text, and that no structured call repeats, as new items."""
-        for outcome in self.outgoing.complete_found(before_error=before_error):
+        for outcome in self.outgoing.complete_found(drop_refused=drop_refused):
             item = self.assembler.open("", None)
             if not outcome.dropped:
                 yield item, outcome

@@ -16,12 +16,12 @@ from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 from ..work import Work
+from .calls_at_index import refuse
 from .fragments import may_begin, says_nothing
 from .item_call import CallSnapshot, ItemCall, is_whole
 from .items import Item, Items
 from .parts import Fragment
 from .resent import ComparedCall, brief_meaning
-from .shared_place import refuse
 
 
 class Assigned(NamedTuple):

@@ -92,7 +92,7 @@ class OutgoingCalls:
         """The notes about dropped calls."""
 
     def complete(
-        self, calls: Iterable[GatheredCall], finish: Finish, *, before_error: bool = False
+        self, calls: Iterable[GatheredCall], finish: Finish, *, drop_refused: bool = False
     ) -> Iterator[Outcome | None]:
         """The outcome of each structured call; None if it was sent before, or is no call.
 
@@ -105,7 +105,7 @@ class OutgoingCalls:
                 continue
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
-            outcome = self._decide(call, call.finish or finish, before_error)
+            outcome = self._decide(call, call.finish or finish, drop_refused)
             self._uncompared.append(outcome)
             yield self._count(outcome, live=call.live is not None)
 
@@ -113,21 +113,21 @@ class OutgoingCalls:
         """Add calls that were found outside the structured calls: in the text, unless `step` says otherwise."""
         self.found += [(call, step) for call in calls]
 
-    def complete_found(self, *, before_error: bool = False) -> Iterator[Outcome]:
+    def complete_found(self, *, drop_refused: bool = False) -> Iterator[Outcome]:
         """The outcomes of the calls in the text, without those that a structured call repeats."""
         found, self.found = self.found, []
         for call, step in found:
             if not self._is_structured_too(call):
                 # It is complete, however the answer ended, and gets a new id.
                 gathered = GatheredCall(call.name, call.arguments, steps=(step,))
-                yield self._count(self._decide(gathered, Finish.COMPLETE, before_error))
+                yield self._count(self._decide(gathered, Finish.COMPLETE, drop_refused))
 
     def pop_notes(self) -> list[str]:
         """The notes about dropped calls, if the client got no call at all."""
         notes, self.notes = self.notes, []
         return [] if self.sent else list(filter(None, notes))
 
-    def _decide(self, call: GatheredCall, finish: Finish, before_error: bool) -> Outcome:
+    def _decide(self, call: GatheredCall, finish: Finish, drop_refused: bool) -> Outcome:
         name, arguments, steps = call.name, call.arguments, call.steps
         if call.live is not None:
             return self._mender.mend_rest(
@@ -136,7 +136,7 @@ class OutgoingCalls:
                 call.live.sent,
                 finish,
                 steps=steps,
-                before_error=before_error,
+                drop_refused=drop_refused,
                 invalid_tail=self._invalid_tail,
                 refusal_reason=call.refusal_reason,
             )
@@ -145,13 +145,13 @@ class OutgoingCalls:
             refusal_reason = CUT_BEFORE
         if refusal_reason:
             # Without a name there is no call to send the refusal in, so the call is dropped.
-            unfinished = before_error or (bool(call.refusal_reason) and not name)
+            unfinished = drop_refused or (bool(call.refusal_reason) and not name)
             return self._mender.refuse(
                 name,
                 arguments,
                 refusal_reason,
                 steps=steps,
-                before_error=unfinished,
+                drop_refused=unfinished,
                 id=call.id,
                 safe_ids=self._safe_ids,
             )
@@ -161,7 +161,7 @@ class OutgoingCalls:
             finish,
             namespace=call.namespace,
             steps=steps,
-            before_error=before_error,
+            drop_refused=drop_refused,
             id=call.id,
             safe_ids=self._safe_ids,
             value=call.value,

@@ -118,10 +118,10 @@ class Chat(Dialect):
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
-        trouble = error_in(chunk, event.type) if not choices else None
-        if trouble is not None:
+        error = error_in(chunk, event.type) if not choices else None
+        if error is not None:
             # No client knows this form of error, so it is repeated in the protocol's own form.
-            return self._fail(event, write({"error": trouble}))
+            return self._fail(event, write({"error": error}))
         if not isinstance(choices, list):
             if "usage" not in chunk or "choices" in chunk:
                 return PASS

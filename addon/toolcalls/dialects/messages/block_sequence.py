@@ -306,20 +306,20 @@ class BlockSequence:
             calls = self.answer.pop_ended(finish)
             self._write_calls(calls, self.answer.complete_calls(calls, finish), reply)
 
-    def finish(self, reply: ReplyBuilder, finish: Finish, *, before_error: bool = False) -> bool:
+    def finish(self, reply: ReplyBuilder, finish: Finish, *, drop_refused: bool = False) -> bool:
         """End the answer: close everything that is open and send every call. False if a call was refused."""
         answer, whole = self.answer, True
         if self._live.call is not None:
             answer.assembler.judge(self._live.call, complete=finish is Finish.COMPLETE)
-            whole = self._end_live(reply, finish, before_error=before_error)
+            whole = self._end_live(reply, finish, drop_refused=drop_refused)
         if answer.search is not None:
             held = bool(answer.held_text)
             self._end_text(answer.end_text(finish), held, reply)
         answer.end_reasoning(finish)
         calls = list(answer.assembler.calls)
-        if self.writer.open is not None and (answer.has_pending_calls or not before_error):
+        if self.writer.open is not None and (answer.has_pending_calls or not drop_refused):
             reply.out.append(self.writer.close_block())
-        self._write_calls(calls, answer.complete(finish, before_error=before_error), reply)
+        self._write_calls(calls, answer.complete(finish, drop_refused=drop_refused), reply)
         self.writer.pop_space(None, reply)  # drop white space that waited for text
         return whole and not answer.incomplete
 
@@ -337,10 +337,10 @@ class BlockSequence:
         return True
 
     def _end_live(
-        self, reply: ReplyBuilder, finish: Finish, stop: bytes = b"", *, before_error: bool = False
+        self, reply: ReplyBuilder, finish: Finish, stop: bytes = b"", *, drop_refused: bool = False
     ) -> bool:
         """End the live call, then handle the events that waited for that. False if the call was refused."""
-        whole = self._live.end(reply, finish, stop, before_error=before_error)
+        whole = self._live.end(reply, finish, stop, drop_refused=drop_refused)
         later = self._live.pop_later(reply)
         for read in later:
             self.take(read, reply)

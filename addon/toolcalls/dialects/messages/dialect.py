@@ -232,7 +232,7 @@ class Messages(Dialect):
         """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         reason = self._stop.reason
         ended = reason is not None and not self._stop.late
-        self._sequence.finish(reply, Finish.of(reason) if ended else Finish.CUT, before_error=not ended)
+        self._sequence.finish(reply, Finish.of(reason) if ended else Finish.CUT, drop_refused=not ended)
         if reason is not None and self._stop.holds:
             self._write_end(reason, reply)
         self._stop.forget(reply)
@@ -270,5 +270,5 @@ class Messages(Dialect):
         just stops may have been cut off.
         """
         sequence = self._sequence
-        whole = sequence.finish(reply, Finish.CUT, before_error=True)
+        whole = sequence.finish(reply, Finish.CUT, drop_refused=True)
         return whole and (stopped or (sequence.answer.outgoing.sent > 0 and not sequence.ends_in_text))

@@ -71,16 +71,16 @@ class LiveBlock:
             self.later_blocks.add(block)
         reply.hold(_LATER, read.raw)
 
-    def end(self, reply: ReplyBuilder, finish: Finish, stop: bytes, *, before_error: bool) -> bool:
+    def end(self, reply: ReplyBuilder, finish: Finish, stop: bytes, *, drop_refused: bool) -> bool:
         """Send the rest of the live call, if the mended text continues what was sent. False if it is refused."""
         call, self.call = self.call, None
         assert call is not None
-        completed = self._answer.end_live(call, finish, before_error=before_error)
+        completed = self._answer.end_live(call, finish, drop_refused=drop_refused)
         reply.release(call.held_under)
         rest = completed.live.rest(completed.outcome) if completed.live is not None else ""
         reply.out += [self._writer.call_delta(rest)] if rest else []
         refused = completed.outcome.status == "refused"
-        if not (refused and before_error and not self._answer.assembler.calls and not self._later):
+        if not (refused and drop_refused and not self._answer.assembler.calls and not self._later):
             # Before an error, the block of an unfinished call stays open, because some clients run a closed block.
             reply.out.append(stop or self._writer.close_block())
         self._writer.open = None

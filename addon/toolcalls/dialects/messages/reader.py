@@ -62,10 +62,10 @@ class MessagesReader:
         """Parse an event whose data is a JSON object. An event that the protocol does not have gets no parts."""
         kind = data.get("type")
         typed = isinstance(kind, str) and kind != ""
-        trouble = error_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
-        if trouble is not None:
+        error = error_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
+        if error is not None:
             kind, typed = ERROR, False
-            data = {"type": kind, "error": {"type": "api_error", **trouble}}
+            data = {"type": kind, "error": {"type": "api_error", **error}}
         elif not isinstance(kind, str) or not typed:
             kind = event.type
             data = {"type": kind, **{key: value for key, value in data.items() if key != "type"}}

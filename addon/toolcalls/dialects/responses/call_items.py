@@ -72,7 +72,7 @@ class CallItems:
         reply.hold(item.call.held_under, incoming.raw)
         if new:
             self._answer.ended.append(item)
-            for ready in self._answer.pop_settled() if not self._texts.undecided else ():
+            for ready in self._answer.pop_decided() if not self._texts.undecided else ():
                 self._write([ready], Finish.COMPLETE, reply)
 
     @property
@@ -103,18 +103,18 @@ class CallItems:
 
     # The end
 
-    def flush(self, finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> None:
+    def flush(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
         """Send all held calls: those that have ended, in the order of their ends, then the others."""
-        self._write(self._answer.pop_all(), finish, reply, before_error=before_error)
+        self._write(self._answer.pop_all(), finish, reply, drop_refused=drop_refused)
 
-    def flush_found(self, reply: ReplyBuilder, *, before_error: bool = False) -> None:
+    def flush_found(self, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
         """Send the calls that were written as text, after all others, unless a structured call repeats them."""
-        for item, outcome in self._answer.complete_found_items(before_error=before_error):
+        for item, outcome in self._answer.complete_found_items(drop_refused=drop_refused):
             assert item.call is not None
             reply.out += self._writer.whole(item, item.call, outcome, cut=False)
 
-    def _write(self, items: list[Item], finish: Finish, reply: ReplyBuilder, *, before_error: bool = False) -> None:
-        for item, done in self._answer.complete_items(items, finish, before_error=before_error):
+    def _write(self, items: list[Item], finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
+        for item, done in self._answer.complete_items(items, finish, drop_refused=drop_refused):
             assert item.call is not None
             if done.live is not None:
                 reply.out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)

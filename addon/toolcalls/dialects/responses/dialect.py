@@ -40,7 +40,7 @@ from .text_items import TextItems
 _ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
 _ARGUMENTS = "response.function_call_arguments"
 _FRAGMENT = f"{_ARGUMENTS}.delta"
-_BLANK_LINES = (b"\n\n", b"\r\n", b"\r")
+_COMPLETE_ENDS = (b"\n\n", b"\r\n", b"\r")
 
 
 class Responses(Dialect):
@@ -88,7 +88,7 @@ class Responses(Dialect):
             again = event.type in TERMINAL and '"function_call"' in (event.data or "")
             return Replace() if again else PASS
         data = event.data or ""
-        if self.framing is SSE and not event.raw.endswith(_BLANK_LINES):
+        if self.framing is SSE and not event.raw.endswith(_COMPLETE_ENDS):
             return self._read_tail(event, data)
         if event.type in _ECHOES and self._pass_unread(event, data):
             self._started = True
@@ -119,7 +119,7 @@ class Responses(Dialect):
         if response is None:
             return body
         self._answer.streamed = False
-        self._hear_all(response)
+        self._note_results(response)
         output = self._finalizer.finish(kind_of_document(response), response, ReplyBuilder())
         return body if output == response["output"] else write_document(response, output)
 
@@ -194,12 +194,12 @@ class Responses(Dialect):
             self._texts.read(incoming, reply)
         elif kind in TERMINAL:
             self._over = True
-            self._hear_all(incoming.message.get("response"))
+            self._note_results(incoming.message.get("response"))
             self._end_texts(finish_in(kind, incoming.message.get("response")), reply)
             self._finalizer.read(incoming, reply)
-        elif (trouble := _error_in(incoming)) is not None:
+        elif (error := _error_in(incoming)) is not None:
             self._over = incoming.message.get("type") == "error"
-            self._fail(incoming.raw, trouble, reply)
+            self._fail(incoming.raw, error, reply)
         elif kind in _ECHOES:
             self._read_echo(incoming, reply)
         elif not kind.startswith("response."):
@@ -207,10 +207,10 @@ class Responses(Dialect):
         elif not (kind.startswith(INPUT) and self._freeform.read_input(incoming, reply)):
             reply.out.append(self._forward(incoming))
 
-    def _fail(self, raw: bytes, trouble: Json, reply: ReplyBuilder) -> None:
+    def _fail(self, raw: bytes, error: Json, reply: ReplyBuilder) -> None:
         """Forward an error. If it is not an event of the protocol, `response.failed` repeats it at the end."""
         if not self._over:
-            self._finalizer.error = trouble
+            self._finalizer.error = error
         self._end_texts(Finish.CUT, reply)
         self._finalizer.fail(reply)
         reply.out.append(raw)
@@ -245,7 +245,7 @@ class Responses(Dialect):
             self._texts.learn(incoming)
         return sent
 
-    def _hear_all(self, response: object) -> None:
+    def _note_results(self, response: object) -> None:
         """Note the tool results in the list of all items, because no other event may have contained them."""
         output = response.get("output") if isinstance(response, dict) else None
         for item in output if isinstance(output, list) else []:
@@ -305,7 +305,8 @@ class Responses(Dialect):
     def _read_ended(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
-            (item is not None and self._texts.undecided(item)) or self._texts.untold_waits(item, incoming.item)
+            (item is not None and self._texts.undecided(item))
+            or self._texts.unannounced_text_waits(item, incoming.item)
         ):
             self._held.wait(incoming, reply)
         else:

@@ -103,9 +103,9 @@ class Finalizer:
             raise LimitReached
         self._listed.match(output)
         finish = finish_in(kind, response)
-        self._calls.flush(finish, reply, before_error=failed)
+        self._calls.flush(finish, reply, drop_refused=failed)
         if failed:
-            self._calls.flush_found(reply, before_error=True)
+            self._calls.flush_found(reply, drop_refused=True)
             return self._failed_output(output)
         self._close_items("incomplete" if status == "incomplete" else "completed", finish, reply)
         self._look_into_reasoning(finish)
@@ -116,7 +116,7 @@ class Finalizer:
 
     def stop(self, finish: Finish, reply: ReplyBuilder) -> None:
         """End a response that has no terminal event."""
-        self._calls.flush(finish, reply, before_error=True)
+        self._calls.flush(finish, reply, drop_refused=True)
         response = self._response()
         items = [item for item in self._items.all if not item.dropped]
         if items and all(item.finished for item in items) and not self._answer.dropped and not self.error:
@@ -125,14 +125,14 @@ class Finalizer:
             fields = {**response, "status": "completed", "output": self._output(None)}
             reply.out.append(self._writer.write(COMPLETED, {"response": fields}))
             return
-        self._calls.flush_found(reply, before_error=True)
+        self._calls.flush_found(reply, drop_refused=True)
         fields = {**response, "status": "failed", "error": failure_of(self.error), "output": self._output(None)}
         reply.out.append(self._writer.write("response.failed", {"response": fields}))
 
     def fail(self, reply: ReplyBuilder) -> None:
         """Before an error: send complete calls, drop unfinished ones."""
-        self._calls.flush(Finish.CUT, reply, before_error=True)
-        self._calls.flush_found(reply, before_error=True)
+        self._calls.flush(Finish.CUT, reply, drop_refused=True)
+        self._calls.flush_found(reply, drop_refused=True)
 
     def _response(self) -> Json:
         response = (payload.object_in(self.created) or {}).get("response")

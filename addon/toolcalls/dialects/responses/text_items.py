@@ -21,7 +21,7 @@ from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, f
 from .sent_text import SearchedDeltas
 from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
-_MOST_UNTOLD = 8
+_MOST_JOINED = 8
 """The most parts of one item whose text is joined from its deltas, because each join parses all deltas."""
 
 
@@ -117,7 +117,7 @@ class TextItems:
     def undecided(item: Item) -> bool:
         return any(part.undecided for part in item.parts.values())
 
-    def untold_waits(self, item: Item | None, body: Json) -> bool:
+    def unannounced_text_waits(self, item: Item | None, body: Json) -> bool:
         """Whether a text that arrived only with the end of its item may be a call, depending on what follows."""
         content = body.get("content")
         if not self._answer.examines_text or body.get("type") != "message" or not isinstance(content, list):
@@ -219,7 +219,7 @@ class TextItems:
             texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
             if not any(texts):
                 known = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
-                if sum(not part.text for _, part in known) > _MOST_UNTOLD:
+                if sum(not part.text for _, part in known) > _MOST_JOINED:
                     return ""
                 texts = [part.text or self.writer.sent.text(item, kind, number) for number, part in known]
             if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):

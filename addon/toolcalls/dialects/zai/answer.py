@@ -71,9 +71,9 @@ class ZaiAnswer(FragmentAnswer):
                 self._ran.append(assembled)
                 return
 
-    def complete(self, finish: Finish, *, before_error: bool = False, ids: bool = True) -> list[CompletedCall]:
+    def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
         calls = self._clients(self.assembler.hand_out(finish))
-        return self.release(calls, finish, before_error=before_error, ids=ids)
+        return self.release(calls, finish, drop_refused=drop_refused, ids=ids)
 
     @property
     def has_whole_call(self) -> bool:

@@ -28,7 +28,7 @@ from ..interface import Dialect
 from ..reply_builder import ReplyBuilder
 from ..upstream_errors import ERROR, error_in, error_in_text
 from .answer import ZaiAnswer
-from .envelope import Json, Trouble, data_of, is_done, reason_of, trouble_of, usage_of
+from .envelope import Json, UpstreamError, data_of, error_of, is_done, reason_of, usage_of
 from .owners import Owners
 from .reader import RanUpstream, ZaiPart, ZaiReader
 from .writer import ZaiWriter, failure
@@ -96,10 +96,10 @@ class Zai(Dialect):
         if not isinstance(chunk, dict):
             if data.strip() == "[DONE]":
                 return Replace(tuple(self._end()))
-            trouble = error_in(chunk) or error_in_text(data, event.type)
-            if trouble is None and "\n" in data:
+            error = error_in(chunk) or error_in_text(data, event.type)
+            if error is None and "\n" in data:
                 return SPLIT_LINES
-            chunk = {"error": trouble} if trouble is not None else payload.read_glued(data)
+            chunk = {"error": error} if error is not None else payload.read_glued(data)
         elif event.type == ERROR:
             chunk = {"error": error_in(chunk, event.type)}
         return Replace(tuple(self._take(chunk))) if chunk else _NOTHING
@@ -135,19 +135,19 @@ class Zai(Dialect):
 
     def _take(self, event: Json) -> list[bytes]:
         data = data_of(event)
-        trouble = trouble_of(event)
-        if not data and not trouble:
+        error = error_of(event)
+        if not data and not error:
             return []
         self._events = True
         self._writer.learn(data)
         done = is_done(data)
-        if trouble and not self._done and not (done and self._is_complete):
-            return self._fail(trouble)
+        if error and not self._done and not (done and self._is_complete):
+            return self._fail(error)
         self._usage = usage_of(data) or self._usage
         if self._done:
             return []
-        if trouble:
-            _log.info("chat.z.ai ended a complete answer with an error: %s", trouble.message)
+        if error:
+            _log.info("chat.z.ai ended a complete answer with an error: %s", error.message)
         self._reason = reason_of(data) or self._reason
         out = self._say(self._reader.read(data))
         if self._reader.size > self._max_held:
@@ -187,7 +187,7 @@ class Zai(Dialect):
         reply = ReplyBuilder()
         broken_off = self._answer.broken_off
         told = Finish.of(self._reason) if self._reason and not broken_off else finish
-        self._stream.send_held(told, reply, before_error=broken_off)
+        self._stream.send_held(told, reply, drop_refused=broken_off)
         return self._writer.begun(reply.out)
 
     def _end(self) -> list[bytes]:
@@ -200,10 +200,10 @@ class Zai(Dialect):
         """The stream ended without `done`: a call that may be incomplete is not sent."""
         return self._lose_the_rest() + self._finish("length")
 
-    def _fail(self, trouble: Trouble) -> list[bytes]:
+    def _fail(self, error: UpstreamError) -> list[bytes]:
         """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         self._over = True
-        return self._lose_the_rest() + failure(trouble.message, "upstream_error", trouble.code)
+        return self._lose_the_rest() + failure(error.message, "upstream_error", error.code)
 
     def _lose_the_rest(self) -> list[bytes]:
         self._answer.broken_off = True

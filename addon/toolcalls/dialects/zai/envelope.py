@@ -30,7 +30,7 @@ class Patch:
 
 
 @dataclass(slots=True, frozen=True)
-class Trouble:
+class UpstreamError:
     """An error inside a response with HTTP 200."""
 
     message: str
@@ -99,22 +99,22 @@ def call_id_of(data: Json) -> str:
     return next((value for value in found if isinstance(value, str) and value), "")
 
 
-def trouble_of(event: Json) -> Trouble | None:
+def error_of(event: Json) -> UpstreamError | None:
     """The error of an event: `error` on any of the three levels, as text or as an object, or a bare `error_code`."""
     level: Any = event
     while isinstance(level, dict):
         error = level.get("error") or (level if level.get("error_code") else None)
         if error:
-            return _trouble(error)
+            return _upstream_error(error)
         level = level.get("data")
     odd = error_in(event)
-    return _trouble(odd) if odd is not None else None
+    return _upstream_error(odd) if odd is not None else None
 
 
-def _trouble(error: Any) -> Trouble:
+def _upstream_error(error: Any) -> UpstreamError:
     if not isinstance(error, dict):
-        return Trouble(payload.text_of(error))
+        return UpstreamError(payload.text_of(error))
     code = error.get("code") or error.get("error_code")
     said = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
     message = next((payload.text_of(value) for value in said if value), "")
-    return Trouble(message or f"The upstream reported the error {code or payload.write(error)}.", code)
+    return UpstreamError(message or f"The upstream reported the error {code or payload.write(error)}.", code)

@@ -103,7 +103,7 @@ class Node:
         self.view: Any = None
         """Where `views.py` keeps the view of this node."""
 
-    def settle(self) -> None:
+    def compile(self) -> None:
         """Compute the fields that make checking fast, once all others are set."""
         self.applies = bool(
             self.ref or self.all_of or self.any_of or self.one_of or self.not_ or self.if_

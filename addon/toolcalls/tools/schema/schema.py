@@ -121,7 +121,7 @@ class _Preparation:
         while self._waiting:
             self._fill(*self._waiting.pop())
         for node in self._made.values():
-            node.settle()
+            node.compile()
         root.some_never_empty = any(node.never_empty for node in self._made.values())
         return root
 

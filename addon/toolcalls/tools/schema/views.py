@@ -146,7 +146,7 @@ def _flat(nodes: tuple[Node, ...]) -> View:
     else:
         whole = Node()
         whole.all_of = nodes
-        whole.settle()
+        whole.compile()
     return View(tuple(parts), tuple(unions), whole)
 
 
@@ -158,7 +158,7 @@ def _bare(node: Node) -> Node:
     for name in Node.__slots__:
         if name not in _DERIVED:
             setattr(bare, name, getattr(node, name))
-    bare.settle()
+    bare.compile()
     return bare
 
 

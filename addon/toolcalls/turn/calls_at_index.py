@@ -28,7 +28,7 @@ from .parts import Place
 from .refusal_reasons import MIXED
 
 
-class CallAtPlace(Protocol):
+class CallAtIndex(Protocol):
     """What the rule needs to know about a call."""
 
     all_or_none: bool
@@ -40,16 +40,16 @@ class CallAtPlace(Protocol):
         ...
 
 
-C = TypeVar("C", bound=CallAtPlace)
+C = TypeVar("C", bound=CallAtIndex)
 
 
-def refuse(calls: Iterable[CallAtPlace]) -> None:
+def refuse(calls: Iterable[CallAtIndex]) -> None:
     """Refuse all these calls: a fragment may belong to any of them."""
     for call in calls:
         call.refuse(MIXED)
 
 
-class SharedPlace(Generic[C]):
+class CallsAtIndex(Generic[C]):
     """The calls that began at one place, in order."""
 
     __slots__ = ("_contradictory", "all_or_none", "calls", "unended")
@@ -99,22 +99,22 @@ class SharedPlace(Generic[C]):
             refuse(calls)
 
 
-class Places(Generic[C]):
+class CallsByIndex(Generic[C]):
     """The places of one answer. If calls end with events of their own, a place begins anew as soon as every call
     that began there has ended."""
 
     __slots__ = ("all", "indexed", "without_index")
 
     def __init__(self) -> None:
-        self.without_index: SharedPlace[C] = SharedPlace()
+        self.without_index: CallsAtIndex[C] = CallsAtIndex()
         """The place of fragments without an index; it has all calls."""
-        self.indexed: dict[Place, SharedPlace[C]] = {}
+        self.indexed: dict[Place, CallsAtIndex[C]] = {}
         self.all = [self.without_index]
 
-    def at(self, index: Place) -> SharedPlace[C]:
+    def at(self, index: Place) -> CallsAtIndex[C]:
         place = self.indexed.get(index)
         if place is None:
-            place = self.indexed[index] = SharedPlace()
+            place = self.indexed[index] = CallsAtIndex()
             self.all.append(place)
         return place
 
@@ -124,7 +124,7 @@ class Places(Generic[C]):
         if index in self.indexed and not self.indexed[index].unended:
             del self.indexed[index]
         if not self.without_index.unended:
-            self.without_index = SharedPlace()
+            self.without_index = CallsAtIndex()
             self.all.append(self.without_index)
         self.at(index).begin(call, sure=False)
         self.without_index.begin(call)
