@@ -43,7 +43,7 @@ from .calls_at_index import CallsAtIndex, CallsByIndex, refuse
 from .fragments import begins_midway, may_begin
 from .parts import Fragment, Place
 from .refusal_reasons import MIXED
-from .resent import ComparedCall
+from .resent import meaning_of
 
 
 class FragmentAssembler(CallAssembler[AssembledCall]):
@@ -408,11 +408,7 @@ def _contradict(earlier: AssembledCall, later: AssembledCall) -> bool:
     """Whether these are two different objects in one call's arguments. In one fragment each, they are two calls."""
     if earlier.parts < 2 and later.parts < 2:
         return False
-    one, other = (
-        ComparedCall("", "", earlier.decide_arguments()[0]),
-        ComparedCall("", "", later.decide_arguments()[0]),
-    )
-    return one.meaning != other.meaning
+    return meaning_of(earlier.decide_arguments()[0]) != meaning_of(later.decide_arguments()[0])
 
 
 def _joined(calls: list[AssembledCall], strays: list[AssembledCall]) -> bool:

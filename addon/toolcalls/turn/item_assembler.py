@@ -21,7 +21,7 @@ from .fragments import may_begin, says_nothing
 from .item_call import CallSnapshot, ItemCall, is_whole
 from .items import Item, Items
 from .parts import Fragment
-from .resent import ComparedCall, brief_meaning
+from .resent import brief_meaning, meaning_of
 
 
 class Assigned(NamedTuple):
@@ -313,5 +313,5 @@ def _is_another(call: ItemCall, wire_id: str) -> bool:
 
 def _says_the_same(call: ItemCall, snapshot: CallSnapshot) -> bool:
     """Whether another end of a call that has ended contains nothing new."""
-    again = ComparedCall("", "", snapshot.arguments)
-    return again.blank or again.meaning == call.to_compare(call.name).meaning
+    said = snapshot.arguments
+    return says_nothing(said) or meaning_of(said) == call.to_compare(call.name).meaning

@@ -20,6 +20,11 @@ def index_of(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def string_of(value: object) -> str:
+    """The value if it is a string, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
 @dataclass(slots=True)
 class Fragment:
     """What one delta says about one call. Not frozen, because that would make creating one twice as slow."""

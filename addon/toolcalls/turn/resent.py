@@ -58,9 +58,8 @@ class ComparedCall:
 
     @property
     def meaning(self) -> tuple[bool, bytes]:
-        """Whether the arguments can be read without closing them, and a hash, equal for all that mean the same."""
         if self._meaning is None:
-            self._meaning = _meaning(self.arguments)
+            self._meaning = meaning_of(self.arguments)
         return self._meaning
 
     @property
@@ -214,10 +213,11 @@ def brief_meaning(arguments: str) -> bytes:
     """A hash, equal for arguments that mean the same. Long ones must be the same text: parsing them takes long."""
     if len(arguments) > _LONG:
         return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).digest()
-    return _meaning(arguments)[1]
+    return meaning_of(arguments)[1]
 
 
-def _meaning(arguments: str) -> tuple[bool, bytes]:
+def meaning_of(arguments: str) -> tuple[bool, bytes]:
+    """Whether the arguments can be read without closing them, and a hash, equal for all that mean the same."""
     value = mend_arguments(arguments, Finish.CUT).value
     readable = value is not None
     if value is None:  # A bracket is missing, but the call may still mean the same as another.

@@ -15,7 +15,7 @@ from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
 from ...turn.answer import Answer
-from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, string_of
 from ...turn.refusal_reasons import BEHIND_THE_END, PIECES_UNCLEAR
 from ...wire.events import Event
 from ..reader_writer import AnswerReader, ProtocolTraits
@@ -131,7 +131,7 @@ class GeminiReader(AnswerReader):
         call = part[CALL]
         more = {key: value for key, value in call.items() if key not in _OWN_KEYS}
         extra = {key: value for key, value in part.items() if key != CALL} | ({CALL: more} if more else {})
-        identity, name = _text(call.get("id")), _text(call.get("name"))
+        identity, name = string_of(call.get("id")), string_of(call.get("name"))
         goes_on = call.get("willContinue") is True
         if _PIECES in call or goes_on or (self._open is not None and not name and "args" not in call):
             return self._piece(call, identity, name, extra, goes_on=goes_on)
@@ -220,10 +220,6 @@ def is_thought(part: Json) -> bool:
 
 def _is_calls(run: _Run) -> bool:
     return bool(run.parts) and isinstance(run.parts[0], Fragment)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _arguments(args: Any) -> str:

@@ -11,10 +11,20 @@ from ...request.request import Request
 from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.block_answer import BlockAnswer
-from ...turn.parts import BlockStart, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta
+from ...turn.parts import (
+    BlockStart,
+    Fragment,
+    OtherDelta,
+    Part,
+    ReadEvent,
+    ReasoningDelta,
+    Stop,
+    TextDelta,
+    string_of,
+)
 from ...turn.whole_answer import MendedAnswer, mend_answer
 from .reader import call_start
-from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, text_of, tool_use
+from .wire import NO_USAGE, TEXT, THINKING, TOOL_USE, WORDS, Json, tool_use
 
 
 def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> bytes:
@@ -51,7 +61,7 @@ def _read(body: bytes, message: Json) -> ReadEvent:
 
 
 def _parts(number: int, block: Any) -> list[Part]:
-    kind = text_of(block.get("type")) if isinstance(block, dict) else ""
+    kind = string_of(block.get("type")) if isinstance(block, dict) else ""
     if kind == TOOL_USE:
         # The whole input is here, so a string is treated like the joined deltas of a stream.
         given = block.get("input")
@@ -62,10 +72,10 @@ def _parts(number: int, block: Any) -> list[Part]:
         return [call_start(block, number), *whole]
     parts: list[Part] = [BlockStart(number, kind, calls=kind.endswith(TOOL_USE))]
     if kind in _THOUGHTS:
-        return [*parts, ReasoningDelta(text_of(block.get(THINKING)))]
+        return [*parts, ReasoningDelta(string_of(block.get(THINKING)))]
     if kind != TEXT:
         return [*parts, OtherDelta()] if isinstance(block, dict) else parts
-    text = text_of(block.get(TEXT))
+    text = string_of(block.get(TEXT))
     if text.strip():
         parts.append(OtherDelta() if block.get("citations") else TextDelta(text, number))
     return parts

@@ -20,6 +20,7 @@ from ...turn.parts import (
     Stop,
     TextDelta,
     index_of,
+    string_of,
 )
 from ...wire import sse
 from ...wire.events import Event
@@ -35,7 +36,6 @@ from .wire import (
     THINKING,
     TOOL_USE,
     Json,
-    text_of,
     write,
 )
 
@@ -89,7 +89,7 @@ class MessagesReader:
             return [BlockEnd(self._index(data))]
         if kind == MESSAGE_DELTA:
             delta = data.get("delta")
-            reason = text_of(delta.get("stop_reason")) if isinstance(delta, dict) else ""
+            reason = string_of(delta.get("stop_reason")) if isinstance(delta, dict) else ""
             return [Stop(reason, Finish.of(reason))] if reason else []
         return [Failure()] if kind == ERROR else []
 
@@ -109,7 +109,7 @@ class MessagesReader:
         delta: Any = data.get("delta")
         if not isinstance(delta, dict) or not delta:
             return ReadEvent(raw, data)
-        kind = text_of(delta.get("type"))
+        kind = string_of(delta.get("type"))
         if not kind:
             kind = next((known for key, known in _KIND_OF_KEY.items() if key in delta), "")
             if kind:
@@ -136,7 +136,7 @@ class MessagesReader:
 
 def call_start(block: Json, index: Place) -> CallStart:
     """The beginning of the call in a tool_use block."""
-    return CallStart(index, text_of(block.get("id")), text_of(block.get("name")), block.get("input"), block)
+    return CallStart(index, string_of(block.get("id")), string_of(block.get("name")), block.get("input"), block)
 
 
 def _may_be_error(kind: Any, data: Json) -> bool:

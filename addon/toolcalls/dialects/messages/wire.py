@@ -36,7 +36,3 @@ def text_event(event: Json, text: str) -> bytes:
 def tool_use(block: Json, identity: str, name: str, value: Any) -> Json:
     """A tool_use block that keeps the keys of `block` in their order."""
     return {"type": TOOL_USE, **block, "id": identity, "name": name, "input": value}
-
-
-def text_of(value: object) -> str:
-    return value if isinstance(value, str) else ""

@@ -13,7 +13,18 @@ from typing import Any
 from ...mend.finish import Finish
 from ...mend.reading import strict
 from ...turn import payload
-from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, index_of
+from ...turn.parts import (
+    Failure,
+    Fragment,
+    OtherDelta,
+    Part,
+    ReadEvent,
+    ReasoningDelta,
+    Stop,
+    TextDelta,
+    index_of,
+    string_of,
+)
 from ...wire import ndjson
 from ...wire.events import Event
 from ..reader_writer import AnswerReader, ProtocolTraits
@@ -95,7 +106,7 @@ class OllamaReader(AnswerReader):
             function = {key: entry[key] for key in _FUNCTION if key in entry}
             entry = {key: value for key, value in entry.items() if key not in (*_FUNCTION, "function")}
             steps.append("function around the call")
-        identity, name, arguments = entry.get("id"), function.get("name"), function.get("arguments")
+        arguments = function.get("arguments")
         if not isinstance(arguments, dict):
             steps.append("arguments made an object")
         index = index_of(function.get("index"))
@@ -106,8 +117,8 @@ class OllamaReader(AnswerReader):
             self._indices.add(index)
         return Fragment(
             None,
-            identity if isinstance(identity, str) else "",
-            name if isinstance(name, str) else "",
+            string_of(entry.get("id")),
+            string_of(function.get("name")),
             "" if arguments is None else arguments if isinstance(arguments, str) else strict.write(arguments),
             {**entry, "function": {**function, **({} if index is None else {"index": index})}},
             steps=tuple(steps),

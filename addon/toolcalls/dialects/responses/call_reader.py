@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...turn import payload
 from ...turn.item_call import CallSnapshot
-from ...turn.parts import Fragment
+from ...turn.parts import Fragment, string_of
 from .events import IncomingEvent, Json
 
 
@@ -33,18 +33,13 @@ def item_in(incoming: IncomingEvent) -> CallSnapshot:
 def entry_in(item: Json, index: int | None, source: IncomingEvent | None = None) -> CallSnapshot:
     """The report in an item. `source`: its event; None if the item is in the output of a terminal event."""
     return CallSnapshot(
-        _text(item, "id"),
+        string_of(item.get("id")),
         index,
-        call_id=_text(item, "call_id"),
-        name=_text(item, "name"),
-        namespace=_text(item, "namespace"),
+        call_id=string_of(item.get("call_id")),
+        name=string_of(item.get("name")),
+        namespace=string_of(item.get("namespace")),
         arguments=payload.text_of(item.get("arguments")),
         cut=item.get("status") == "incomplete",
         body=item,
         source=source,
     )
-
-
-def _text(body: Json, key: str) -> str:
-    value = body.get(key)
-    return value if isinstance(value, str) else ""

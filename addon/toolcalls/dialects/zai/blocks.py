@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from ...turn import payload
+from ...turn.parts import string_of
 from .document import Document, text_of_units
 
 _INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
@@ -196,8 +197,7 @@ class GlmBlock:
 
     def _text(self, document: Document, field: str) -> str:
         span = self._fields.get(field)
-        value = payload.read_strict(text_of_units(document.units(*span))) if span else None
-        return value if isinstance(value, str) else ""
+        return string_of(payload.read_strict(text_of_units(document.units(*span)))) if span else ""
 
     def _arguments(self, document: Document, field: str) -> tuple[str, bool]:
         """The arguments, decoded once, and whether they are complete."""

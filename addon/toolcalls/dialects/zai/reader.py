@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ...turn import payload
-from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta
+from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta, string_of
 from ..chat.reader import fragments_of
 from .blocks import CallResult, GlmBlock
 from .document_reader import DocumentReader, Said
@@ -110,9 +110,8 @@ class ZaiReader:
 
     def _fragments(self, data: Json) -> list[ZaiPart]:
         """The fragments in an event: `delta_name` or a new id begins a call, `delta_arguments` continues it."""
-        name = data.get("delta_name")
         arguments = payload.text_of(data.get("delta_arguments"))
-        named = Fragment(None, call_id_of(data), name if isinstance(name, str) else "", arguments)
+        named = Fragment(None, call_id_of(data), string_of(data.get("delta_name")), arguments)
         fragments = [named] if named.name or named.arguments else []
         # Some gateways put calls in the OpenAI form into the envelope.
         fragments += fragments_of({"tool_calls": data.get("tool_calls")})[0]
