@@ -94,8 +94,8 @@ class Stream:
         """Something was not sent as it arrived."""
         self.failure: Exception | None = None
         self.limited = False
-        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
-        """Returns the events that replace an error event, and the calls in them; None if that is not wanted."""
+        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
+        """Returns the events that replace an error event, and the calls in them; None if it needs no more events."""
 
     def set_dialect(self, dialect: Dialect) -> None:
         """Use this dialect from now on: the protocol of the answer has been recognised."""
@@ -104,9 +104,7 @@ class Stream:
     @property
     def holding(self) -> bool:
         """Whether a tool call of an event stream is held back right now."""
-        if self._kind is not BodyKind.EVENTS:
-            return False
-        return self._ledger.held_bytes > 0 or self._dialect.holding
+        return self._kind is BodyKind.EVENTS and (self._ledger.held_bytes > 0 or self._dialect.holding)
 
     @property
     def held_bytes(self) -> int:
@@ -141,13 +139,12 @@ class Stream:
                 if usual is None and chunk.endswith(b"\r"):
                     return self._feed(chunk)
                 block = ledger.push(chunk) if usual is None else usual
+            within_limit = ledger.held_bytes + len(block) + len(ledger.rest) <= self._limit
             if not block:
-                return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
-            size = len(block)
-            verdict = self._fast_path.take(block) if ledger.held_bytes + size <= self._limit else None
-            if verdict is PASS and ledger.held_bytes + len(ledger.rest) <= self._limit:
-                ledger.done = size
-                ledger.passed_last = True
+                return [] if within_limit else self._stop_holding()
+            verdict = self._fast_path.take(block) if within_limit else None
+            if verdict is PASS:
+                ledger.done, ledger.passed_last = len(block), True
                 return [block]
         except Exception as error:
             return self._fail(error, len(self._outcomes))
@@ -216,11 +213,14 @@ class Stream:
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
         """Decide what the body is by its first byte other than white space; if that may begin lines, by the line."""
-        self._ledger.open(data)
-        self._ledger.held(_DOCUMENT, len(data))
         if self._kind is BodyKind.UNKNOWN:
             first = _FIRST_BYTE.search(data)
             self._kind = kind_of(first[0], lines=self._framing is not SSE) if first else self._kind
+            if self._kind is BodyKind.EVENTS and not self._ledger.held_bytes:
+                self._read(data, out)
+                return
+        self._ledger.open(data)
+        self._ledger.held(_DOCUMENT, len(data))
         if self._kind is BodyKind.LINE:
             self._kind = self._kind_of_line(data)
         if self._kind is BodyKind.OPEN:
@@ -314,24 +314,26 @@ class Stream:
         self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
-        work = self._work
-        work.add_bytes(len(raw))
-        if len(raw) > _LONG_EVENT:
-            work.spend(len(raw) >> CHARACTERS)
+        work, size = self._work, len(raw)
+        work.add_bytes(size)
+        if size > _LONG_EVENT:
+            work.spend(size >> CHARACTERS)
             work.read_json(raw)
             work.spend(LINE * sse.count_lines(raw))
         event = self._framing.read_event(raw)
         work.spend(EVENT_WITHOUT_DATA if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        if event.data is None or not self._recover(event, len(raw), out):
-            self._ask_dialect(event, len(raw), out)
+        if event.data is None or self.recover_event is None or not self._recover(event, size, out):
+            self._ask_dialect(event, size, out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
         """If the event is an error that quotes a call, ask the dialect about events with that call instead."""
-        events, calls = (
-            self.recover_event(event, self.holding or bool(self._outcomes)) if self.recover_event else ([], [])
-        )
+        recovered = self.recover_event and self.recover_event(event, self.holding or bool(self._outcomes))
+        if recovered is None:
+            self.recover_event = None
+            return False
+        events, calls = recovered
         known = len(self._outcomes)
         for number, one in enumerate(events):
             if self._framing is not SSE:
@@ -345,11 +347,11 @@ class Stream:
     def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
         if event.data is None and not self._dialect.converting and not self._dialect.waits:
-            verdict: Verdict = PASS
-        else:
-            verdict = self._dialect.read(event)
-            whole = isinstance(verdict, Pass | Hold)
-            self._fast_path.learn(event.raw, self._dialect.lesson if whole else None)
+            self._ledger.passed(size, event.raw, out)
+            return
+        verdict = self._dialect.read(event)
+        as_arrived = verdict is PASS or isinstance(verdict, Hold)
+        self._fast_path.learn(event.raw, self._dialect.lesson if as_arrived else None)
         if verdict is SPLIT_LINES:
             verdict = self._read_lines_alone(event)
         self._changed = self._changed or verdict is not PASS
@@ -364,11 +366,9 @@ class Stream:
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
-        return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
-
-    def _read_line_alone(self, line: Event) -> Verdict:
-        self._work.spend(EVENT)
-        return self._dialect.read(line)
+        lines = sse.lines_alone(event)
+        self._work.spend(EVENT * len(lines))
+        return joined((line, self._dialect.read(line)) for line in lines)
 
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()
