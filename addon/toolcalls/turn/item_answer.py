@@ -76,8 +76,9 @@ class ItemAnswer(Answer):
         return self._found_in(part, part.search.release() if finish is None else part.search.close(finish))
 
     def _found_in(self, part: TextPart, result: SearchResult) -> SearchResult:
-        self.outgoing.found(result.calls)
-        part.calls += [call.raw for call in result.calls]
+        if calls := result.calls:
+            self.outgoing.found(calls)
+            part.calls += [call.raw for call in calls]
         return result
 
     @property
