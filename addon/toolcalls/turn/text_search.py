@@ -204,6 +204,8 @@ def is_searched(request: Request, policy: Policy) -> bool:
 def _searched(request: Request, policy: Policy) -> Tools:
     """The tools whose calls are searched for: functions that the client allows and the user wants mended."""
     tools, allowed = request.tools, request.allowed
+    if tools.only_functions and allowed is None and not policy.tools:
+        return tools
     ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]
     if policy.tools:
         ours = [tool for tool in ours if policy.touches(tool.name)]
