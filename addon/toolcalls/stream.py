@@ -127,14 +127,14 @@ class Stream:
         if not self._whole_chunks:
             return self._feed(chunk)
         ledger = self._ledger
-        ledger.coming = chunk
         try:
             if (not ledger.rest and chunk[self._last] in self._ends) or self._one_a_chunk:
-                block = chunk
-                ledger.block, ledger.done, ledger.coming = chunk, 0, b""
+                block = ledger.block = chunk
+                ledger.done = 0
             elif self._framing is not SSE:
                 return self._feed(chunk)
             else:
+                ledger.coming = chunk
                 usual = ledger.push_simple(chunk)
                 if usual is None and chunk.endswith(b"\r"):
                     return self._feed(chunk)
@@ -273,18 +273,18 @@ class Stream:
         if verdict is PASS:
             self._pass(block, out)
             return
-        ledger, limit, take = self._ledger, self._limit, self._fast_path.take
+        ledger, limit = self._ledger, self._limit
         events = self._framing.split(block)
         if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
             self._read_event(block, out)
             return
-        before = len(out)
+        take, room, before = self._fast_path.take, limit - ledger.held_bytes, len(out)
         start = end = 0  # Between these are the events that pass and have not been sent yet.
         for raw in events:
             # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
             # result does not depend on how the stream was cut.
             size = len(raw)
-            if ledger.held_bytes + size > limit:
+            if size > room:
                 self._pass(block[start:end], out)
                 out += self._stop_holding()
                 return
@@ -296,6 +296,7 @@ class Stream:
                     self._hold(verdict.key, raw, size)
                 else:
                     self._read_event(raw, out)
+                room = limit - ledger.held_bytes
             end += size
         self._pass(block[start:end], out)
         if len(out) > before + 1 and b"".join(out[before:]) == block:

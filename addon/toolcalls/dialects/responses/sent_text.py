@@ -13,7 +13,7 @@ from .events import EventWriter
 class SentDeltas:
     """The texts of the deltas that the client got, until the item that they belong to is done."""
 
-    __slots__ = ("_limit", "_size", "_text", "_texts", "_writer")
+    __slots__ = ("_limit", "_size", "_text", "_texts", "_writer", "search")
 
     def __init__(self, limit: int, writer: EventWriter) -> None:
         self._writer = writer
@@ -21,6 +21,8 @@ class SentDeltas:
         """The texts of each part: item id, kind and number of the part → strings, or literals of unparsed events."""
         self._text: list[str | bytes] = []
         """The text of the part that the last delta belongs to."""
+        self.search: TextSearch | StructuredText | None = None
+        """The search that unparsed deltas of that part go through; None if they are not searched."""
         self._size = 0
         self._limit = limit
 
@@ -31,8 +33,10 @@ class SentDeltas:
         if self._size <= self._limit:
             self._text.append(text)
 
-    def receive(self, literal: bytes, raw: bytes) -> Pass:
-        """Note a delta that passes without being parsed, because its text is not searched."""
+    def receive(self, literal: bytes, raw: bytes) -> Pass | None:
+        """Let a delta pass without being parsed, unless the search of its text needs it."""
+        if self.search is not None and self.search.receive(literal, raw) is None:
+            return None
         self._size += len(raw)
         if self._size <= self._limit:
             self._text.append(literal)
@@ -49,18 +53,3 @@ class SentDeltas:
             return None
         pieces = self._texts.get((item.id, part, number), ())
         return "".join(piece if isinstance(piece, str) else decoded(piece) or "" for piece in pieces)
-
-
-class SearchedDeltas:
-    """Receives deltas that pass without being parsed if the search of their text allows it."""
-
-    __slots__ = ("_search", "_sent")
-
-    def __init__(self, search: TextSearch | StructuredText, sent: SentDeltas) -> None:
-        self._search = search
-        self._sent = sent
-
-    def receive(self, literal: bytes, raw: bytes) -> Pass | None:
-        if self._search.receive(literal, raw) is None:
-            return None
-        return self._sent.receive(literal, raw)

@@ -17,7 +17,6 @@ from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
-from .sent_text import SearchedDeltas
 from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
 _MOST_UNTOLD = 8
@@ -75,8 +74,8 @@ class TextItems:
             deltas = self.writer.sent
             deltas.add(item, family.part, number, payload.text_of(incoming.message.get("delta")), sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
-                search = None if part.searched else part.search
-                self.learn(incoming, deltas if search is None else SearchedDeltas(search, deltas))
+                deltas.search = None if part.searched else part.search
+                self.learn(incoming, deltas)
 
     # The search for calls
 
