@@ -18,7 +18,7 @@ from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
-from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
+from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .work import CHARACTERS, EVENT, EVENT_WITHOUT_DATA, LINE, Work
@@ -32,7 +32,6 @@ _LONG_EVENT = 1024
 _WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
 """How many JSON values the held events of one answer may contain."""
-_SEPARATING_BYTES = b",["
 _ENVELOPE = 8
 """In a held event, one value per this many bytes is not counted: these values are the JSON around a fragment."""
 
@@ -127,35 +126,37 @@ class Stream:
         if not self._whole_chunks:
             return self._feed(chunk)
         ledger = self._ledger
+        ledger.coming = chunk
         try:
             if (not ledger.rest and chunk[self._last] in self._ends) or self._one_a_chunk:
-                block = ledger.block = chunk
-                ledger.done = 0
+                block = chunk
             elif self._framing is not SSE:
                 return self._feed(chunk)
             else:
-                ledger.coming = chunk
                 usual = ledger.push_simple(chunk)
                 if usual is None and chunk.endswith(b"\r"):
                     return self._feed(chunk)
                 block = ledger.push(chunk) if usual is None else usual
-            within_limit = ledger.held_bytes + len(block) + len(ledger.rest) <= self._limit
-            if not block:
-                return [] if within_limit else self._stop_holding()
-            verdict = self._fast_path.take(block) if within_limit else None
+                if not block:
+                    return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
+            verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
-                ledger.done, ledger.passed_last = len(block), True
+                ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
                 return [block]
+            ledger.block, ledger.done, ledger.coming = block, 0, b""
+            if isinstance(verdict, Hold):
+                self._hold(verdict.key, block, len(block))
+                return []
         except Exception as error:
             return self._fail(error, len(self._outcomes))
-        return self._take_block(block, verdict)
+        return self._take_block(block)
 
-    def _take_block(self, block: bytes, verdict: Pass | Hold | None) -> list[bytes]:
-        """Finish `feed` for a block that does not simply pass; `verdict` is that of the fast path."""
+    def _take_block(self, block: bytes) -> list[bytes]:
+        """Finish `feed` for a block that the fast path does not take as a whole."""
         out: list[bytes] = []
         outcomes_before = len(self._outcomes)
         try:
-            self._take_events(block, verdict, out)
+            self._take_events(block, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
@@ -258,21 +259,20 @@ class Stream:
         block = ledger.push(data)
         if block:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
-            self._take_events(block, verdict, out)
+            if verdict is PASS:
+                self._pass(block, out)
+            elif isinstance(verdict, Hold):
+                self._hold(verdict.key, block, len(block))
+            else:
+                self._take_events(block, out)
         if self._kind is BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
             self._whole_chunks = not self._after_cr and self._decoder is None
             if block:
                 self._last, self._ends = self._framing.whole_ends(block)
 
-    def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
-        """Take the events of a block; `verdict`: what the fast path decided if the block is one event."""
-        if isinstance(verdict, Hold):
-            self._hold(verdict.key, block, len(block))
-            return
-        if verdict is PASS:
-            self._pass(block, out)
-            return
+    def _take_events(self, block: bytes, out: list[bytes]) -> None:
+        """Take the events of a block that the fast path does not take as a whole."""
         ledger, limit = self._ledger, self._limit
         events = self._framing.split(block)
         if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
@@ -309,7 +309,7 @@ class Stream:
 
     def _hold(self, key: str, raw: bytes, size: int) -> None:
         """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
-        values = len(raw) - len(raw.translate(None, _SEPARATING_BYTES)) - len(raw) // _ENVELOPE
+        values = len(raw) - len(raw.translate(None, b",[")) - len(raw) // _ENVELOPE
         if values > 0:
             self._values_left.spend(values)
         self._ledger.held(key, size)

@@ -13,7 +13,7 @@ from .events import EventWriter
 class SentDeltas:
     """The texts of the deltas that the client got, until the item that they belong to is done."""
 
-    __slots__ = ("_limit", "_size", "_text", "_texts", "_writer", "search")
+    __slots__ = ("_limit", "_room", "_text", "_texts", "_writer", "search")
 
     def __init__(self, limit: int, writer: EventWriter) -> None:
         self._writer = writer
@@ -23,33 +23,33 @@ class SentDeltas:
         """The text of the part that the last delta belongs to."""
         self.search: TextSearch | StructuredText | None = None
         """The search that unparsed deltas of that part go through; None if they are not searched."""
-        self._size = 0
-        self._limit = limit
+        self._room = self._limit = limit
+        """How many more bytes of events may be sent until nothing is remembered."""
 
     def add(self, item: Item, part: str, number: int, text: str, event: bytes) -> None:
         """Note a sent delta that was parsed; the unparsed ones after it belong to the same part."""
         self._text = self._texts.setdefault((item.id, part, number), [])
-        self._size += len(event)
-        if self._size <= self._limit:
+        self._room -= len(event)
+        if self._room >= 0:
             self._text.append(text)
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
         """Let a delta pass without being parsed, unless the search of its text needs it."""
         if self.search is not None and self.search.receive(literal, raw) is None:
             return None
-        self._size += len(raw)
-        if self._size <= self._limit:
+        self._room -= len(raw)
+        if self._room >= 0:
             self._text.append(literal)
         self._writer.passed = raw
         return PASS
 
     def clear(self) -> None:
         self._texts = {}
-        self._size = 0
+        self._room = self._limit
 
     def text(self, item: Item, part: str, number: int) -> str | None:
         """The text of one part, joined from its deltas; None if there were too many deltas to remember."""
-        if self._size > self._limit:
+        if self._room < 0:
             return None
         pieces = self._texts.get((item.id, part, number), ())
         return "".join(piece if isinstance(piece, str) else decoded(piece) or "" for piece in pieces)
