@@ -46,6 +46,8 @@ _DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
 
 PROTOCOLS: Final = (AUTO, *_DIALECTS)
 
+_DEFAULT_POLICY: Final = Policy()
+
 _PATHS = (
     (re.compile(r"/chat/completions\Z"), "chat"),
     (re.compile(r"/messages\Z"), "messages"),
@@ -86,7 +88,7 @@ class Response:
         chunk is one message.
         """
         request = request or Request()
-        policy = policy or Policy()
+        policy = policy or _DEFAULT_POLICY
         self.read_by_model = ReadByModel(before=request.read_by_model)
         """What the model was given to read, up to the end of this answer."""
         request = replace(request, read_by_model=self.read_by_model)

@@ -18,7 +18,7 @@ from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
-from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Pass, Replace, Verdict, joined
+from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Replace, Verdict, joined
 from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .work import CHARACTERS, EVENT, EVENT_WITHOUT_DATA, LINE, Work
@@ -32,7 +32,6 @@ _LONG_EVENT = 1024
 _WHOLE_JSON = (b"}", b"]")
 _MOST_VALUES = 250_000
 """How many JSON values the held events of one answer may contain."""
-_SEPARATING_BYTES = b",["
 _ENVELOPE = 8
 """In a held event, one value per this many bytes is not counted: these values are the JSON around a fragment."""
 
@@ -94,8 +93,8 @@ class Stream:
         """Something was not sent as it arrived."""
         self.failure: Exception | None = None
         self.limited = False
-        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
-        """Returns the events that replace an error event, and the calls in them; None if that is not wanted."""
+        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
+        """Returns the events that replace an error event, and the calls in them; None if it needs no more events."""
 
     def set_dialect(self, dialect: Dialect) -> None:
         """Use this dialect from now on: the protocol of the answer has been recognised."""
@@ -104,9 +103,7 @@ class Stream:
     @property
     def holding(self) -> bool:
         """Whether a tool call of an event stream is held back right now."""
-        if self._kind is not BodyKind.EVENTS:
-            return False
-        return self._ledger.held_bytes > 0 or self._dialect.holding
+        return self._kind is BodyKind.EVENTS and (self._ledger.held_bytes > 0 or self._dialect.holding)
 
     @property
     def held_bytes(self) -> int:
@@ -133,7 +130,6 @@ class Stream:
         try:
             if (not ledger.rest and chunk[self._last] in self._ends) or self._one_a_chunk:
                 block = chunk
-                ledger.block, ledger.done, ledger.coming = chunk, 0, b""
             elif self._framing is not SSE:
                 return self._feed(chunk)
             else:
@@ -141,24 +137,26 @@ class Stream:
                 if usual is None and chunk.endswith(b"\r"):
                     return self._feed(chunk)
                 block = ledger.push(chunk) if usual is None else usual
-            if not block:
-                return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
-            size = len(block)
-            verdict = self._fast_path.take(block) if ledger.held_bytes + size <= self._limit else None
-            if verdict is PASS and ledger.held_bytes + len(ledger.rest) <= self._limit:
-                ledger.done = size
-                ledger.passed_last = True
+                if not block:
+                    return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
+            verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
+            if verdict is PASS:
+                ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
                 return [block]
+            ledger.block, ledger.done, ledger.coming = block, 0, b""
+            if isinstance(verdict, Hold):
+                self._hold(verdict.key, block, len(block))
+                return []
         except Exception as error:
             return self._fail(error, len(self._outcomes))
-        return self._take_block(block, verdict)
+        return self._take_block(block)
 
-    def _take_block(self, block: bytes, verdict: Pass | Hold | None) -> list[bytes]:
-        """Finish `feed` for a block that does not simply pass; `verdict` is that of the fast path."""
+    def _take_block(self, block: bytes) -> list[bytes]:
+        """Finish `feed` for a block that the fast path does not take as a whole."""
         out: list[bytes] = []
         outcomes_before = len(self._outcomes)
         try:
-            self._take_events(block, verdict, out)
+            self._take_events(block, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
@@ -216,11 +214,14 @@ class Stream:
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
         """Decide what the body is by its first byte other than white space; if that may begin lines, by the line."""
-        self._ledger.open(data)
-        self._ledger.held(_DOCUMENT, len(data))
         if self._kind is BodyKind.UNKNOWN:
             first = _FIRST_BYTE.search(data)
             self._kind = kind_of(first[0], lines=self._framing is not SSE) if first else self._kind
+            if self._kind is BodyKind.EVENTS and not self._ledger.held_bytes:
+                self._read(data, out)
+                return
+        self._ledger.open(data)
+        self._ledger.held(_DOCUMENT, len(data))
         if self._kind is BodyKind.LINE:
             self._kind = self._kind_of_line(data)
         if self._kind is BodyKind.OPEN:
@@ -258,33 +259,32 @@ class Stream:
         block = ledger.push(data)
         if block:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
-            self._take_events(block, verdict, out)
+            if verdict is PASS:
+                self._pass(block, out)
+            elif isinstance(verdict, Hold):
+                self._hold(verdict.key, block, len(block))
+            else:
+                self._take_events(block, out)
         if self._kind is BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
             self._whole_chunks = not self._after_cr and self._decoder is None
             if block:
                 self._last, self._ends = self._framing.whole_ends(block)
 
-    def _take_events(self, block: bytes, verdict: Pass | Hold | None, out: list[bytes]) -> None:
-        """Take the events of a block; `verdict`: what the fast path decided if the block is one event."""
-        if isinstance(verdict, Hold):
-            self._hold(verdict.key, block, len(block))
-            return
-        if verdict is PASS:
-            self._pass(block, out)
-            return
-        ledger, limit, take = self._ledger, self._limit, self._fast_path.take
+    def _take_events(self, block: bytes, out: list[bytes]) -> None:
+        """Take the events of a block that the fast path does not take as a whole."""
+        ledger, limit = self._ledger, self._limit
         events = self._framing.split(block)
         if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
             self._read_event(block, out)
             return
-        before = len(out)
+        take, room, before = self._fast_path.take, limit - ledger.held_bytes, len(out)
         start = end = 0  # Between these are the events that pass and have not been sent yet.
         for raw in events:
             # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
             # result does not depend on how the stream was cut.
             size = len(raw)
-            if ledger.held_bytes + size > limit:
+            if size > room:
                 self._pass(block[start:end], out)
                 out += self._stop_holding()
                 return
@@ -296,6 +296,7 @@ class Stream:
                     self._hold(verdict.key, raw, size)
                 else:
                     self._read_event(raw, out)
+                room = limit - ledger.held_bytes
             end += size
         self._pass(block[start:end], out)
         if len(out) > before + 1 and b"".join(out[before:]) == block:
@@ -308,30 +309,32 @@ class Stream:
 
     def _hold(self, key: str, raw: bytes, size: int) -> None:
         """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
-        values = len(raw) - len(raw.translate(None, _SEPARATING_BYTES)) - len(raw) // _ENVELOPE
+        values = len(raw) - len(raw.translate(None, b",[")) - len(raw) // _ENVELOPE
         if values > 0:
             self._values_left.spend(values)
         self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
-        work = self._work
-        work.add_bytes(len(raw))
-        if len(raw) > _LONG_EVENT:
-            work.spend(len(raw) >> CHARACTERS)
+        work, size = self._work, len(raw)
+        work.add_bytes(size)
+        if size > _LONG_EVENT:
+            work.spend(size >> CHARACTERS)
             work.read_json(raw)
             work.spend(LINE * sse.count_lines(raw))
         event = self._framing.read_event(raw)
         work.spend(EVENT_WITHOUT_DATA if event.data is None else EVENT)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        if event.data is None or not self._recover(event, len(raw), out):
-            self._ask_dialect(event, len(raw), out)
+        if event.data is None or self.recover_event is None or not self._recover(event, size, out):
+            self._ask_dialect(event, size, out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
         """If the event is an error that quotes a call, ask the dialect about events with that call instead."""
-        events, calls = (
-            self.recover_event(event, self.holding or bool(self._outcomes)) if self.recover_event else ([], [])
-        )
+        recovered = self.recover_event and self.recover_event(event, self.holding or bool(self._outcomes))
+        if recovered is None:
+            self.recover_event = None
+            return False
+        events, calls = recovered
         known = len(self._outcomes)
         for number, one in enumerate(events):
             if self._framing is not SSE:
@@ -345,11 +348,11 @@ class Stream:
     def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
         if event.data is None and not self._dialect.converting and not self._dialect.waits:
-            verdict: Verdict = PASS
-        else:
-            verdict = self._dialect.read(event)
-            whole = isinstance(verdict, Pass | Hold)
-            self._fast_path.learn(event.raw, self._dialect.lesson if whole else None)
+            self._ledger.passed(size, event.raw, out)
+            return
+        verdict = self._dialect.read(event)
+        as_arrived = verdict is PASS or isinstance(verdict, Hold)
+        self._fast_path.learn(event.raw, self._dialect.lesson if as_arrived else None)
         if verdict is SPLIT_LINES:
             verdict = self._read_lines_alone(event)
         self._changed = self._changed or verdict is not PASS
@@ -364,11 +367,9 @@ class Stream:
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
-        return joined((line, self._read_line_alone(line)) for line in sse.lines_alone(event))
-
-    def _read_line_alone(self, line: Event) -> Verdict:
-        self._work.spend(EVENT)
-        return self._dialect.read(line)
+        lines = sse.lines_alone(event)
+        self._work.spend(EVENT * len(lines))
+        return joined((line, self._dialect.read(line)) for line in lines)
 
     def _close_events(self, out: list[bytes]) -> None:
         last = self._ledger.ended()

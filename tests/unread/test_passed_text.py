@@ -21,7 +21,7 @@ from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
 from toolcalls.textcalls.openers import AT_HEAD, BEGUN, CHAINED, OPENER, PRECEDED_BY
 from toolcalls.turn.text_search import TextPiece, TextSearch
 from toolcalls.unread.opener_bytes import can_open
-from toolcalls.unread.passed_text import PassedText
+from toolcalls.unread.passed_text import text_of as passed_text_of
 from toolcalls.unread.template import decoded
 from toolcalls.wire.events import PASS
 
@@ -67,19 +67,12 @@ def test_what_passes_unread_gives_what_single_characters_give(said: list[str], a
 
 
 @given(st.lists(st.text('ab"\\\n\té漢🎉')), st.booleans())
-def test_text_that_passed_is_told_when_somebody_asks_and_once(said: list[str], ascii: bool) -> None:
-    passed = PassedText()
-    for text in said:
-        passed.add(literal_of(text, ascii=ascii))
-    assert passed.take() == "".join(said)
-    assert passed.take() == "" and passed.size == 0
+def test_text_that_passed_is_told_when_somebody_asks(said: list[str], ascii: bool) -> None:
+    assert passed_text_of([literal_of(text, ascii=ascii) for text in said]) == "".join(said)
 
 
 def test_a_broken_text_does_not_spoil_those_around_it() -> None:
-    passed = PassedText()
-    for literal in (b"a\\n", b"C:\\dir\\n`", b"a\tb \\u00e9"):
-        passed.add(literal)
-    assert passed.take() == "a\nC:\\dir\n`a\tb é"
+    assert passed_text_of([b"a\\n", b"C:\\dir\\n`", b"a\tb \\u00e9"]) == "a\nC:\\dir\n`a\tb é"
 
 
 @settings(max_examples=300, deadline=None)

@@ -66,14 +66,18 @@ class Recovery:
         kind, answer = self._written(calls, body, stream=self._request.stream)
         return Recovered(kind, answer, calls)
 
-    def of_event(self, event: Event, undecided: bool) -> tuple[list[Event], list[Outcome]]:
-        """The events that replace an event with an error, and the calls in them; none if the error stays.
+    def of_event(self, event: Event, undecided: bool) -> tuple[list[Event], list[Outcome]] | None:
+        """The events that replace an event with an error, and the calls in them; empty if the event stays.
 
-        `undecided`: another call has begun already, so it is not known which of the two is meant.
+        None if every later event stays too. `undecided`: another call has begun already, so it is not known which of
+        the two is meant.
         """
-        raw = event.raw
-        calls = self._calls(event.data or "") if may_quote(raw) and not self._doubtful(undecided) else []
         first, self._seen = not self._seen, True
+        if not first and self._protocol != "chat":
+            # Only in Chat an answer that has begun can simply go on with a call.
+            return None
+        raw = event.raw
+        calls = self._calls(event.data or "") if may_quote(raw) and not (self._over or undecided) else []
         self._over = self._over or _DONE in raw or _OVER.search(raw) is not None
         self._spoken = self._spoken or _SPOKEN.search(raw) is not None
         if not calls:
@@ -86,10 +90,6 @@ class Recovery:
             events = chat_events(calls, {**head, "model": self._request.model})
             blocks = [sse.write(write(one)) for one in events]
         return [sse.read_event(block) for block in blocks], calls
-
-    def _doubtful(self, undecided: bool) -> bool:
-        """Whether it is unclear what a call would mean here, or where it belongs."""
-        return self._over or undecided or (self._protocol != "chat" and self._seen)
 
     def _calls(self, body: bytes | str) -> list[Outcome]:
         quoted = quoted_in(body)

@@ -11,8 +11,10 @@ BY_OPENER = {opener: format for format in (*ANYWHERE, *LINE_HEAD) for opener in 
 AT_HEAD = frozenset(opener for format in LINE_HEAD for opener in format.openers)
 CHAINED = tuple(opener for opener in BY_OPENER if opener not in AT_HEAD)
 REASONING_ENDS = frozenset(reasoning_wrappers.ENDS)
-_LONGEST_THOUGHT_END = max(map(len, REASONING_ENDS))
-_BEGUN_THOUGHT_ENDS = frozenset(end[:size] for end in REASONING_ENDS for size in range(1, len(end) + 1))
+_LONGEST_REASONING_END = max(map(len, REASONING_ENDS))
+_begun_reasoning_end = re.compile(
+    f"(?:{trie.pattern(end[:size] for end in REASONING_ENDS for size in range(1, len(end) + 1))})\\Z"
+).search
 
 
 PRECEDED_BY = {opener: format.preceded_by for opener, format in BY_OPENER.items() if format.preceded_by}
@@ -44,7 +46,5 @@ EXTENDS = frozenset(opener for opener in BY_OPENER if opener in PARTIAL)
 
 def begun_reasoning_end(text: str, at: int) -> str:
     """The end of the text, if it may be the beginning of an end of reasoning; otherwise empty."""
-    for place in range(max(at, len(text) - _LONGEST_THOUGHT_END + 1), len(text)):
-        if text[place:] in _BEGUN_THOUGHT_ENDS:
-            return text[place:]
-    return ""
+    begun = _begun_reasoning_end(text, max(at, len(text) - _LONGEST_REASONING_END + 1))
+    return begun[0] if begun else ""

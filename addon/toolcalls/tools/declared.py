@@ -79,7 +79,7 @@ def _lists_strings(node: Node, depth: int) -> bool:
 class Tools:
     """The declared tools by name. Empty if the request declared none or could not be read."""
 
-    __slots__ = ("_by_name", "_by_namespace", "index")
+    __slots__ = ("_by_name", "_by_namespace", "index", "initials", "only_functions")
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
         self._by_name: dict[str, Tool] = {}
@@ -91,6 +91,10 @@ class Tools:
                 self._by_name[tool.name] = tool
             else:
                 self._by_namespace.setdefault(tool.namespace, {})[tool.name] = tool
+        # Every answer asks this, and answers share the tools.
+        self.initials = frozenset(tool.name[:2] for tool in self)
+        """The first two characters of each name."""
+        self.only_functions = all(tool.kind == "function" for tool in self)
 
     @classmethod
     def read(cls, request: object) -> Tools:

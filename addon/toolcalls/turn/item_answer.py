@@ -77,8 +77,9 @@ class ItemAnswer(Answer):
         return self._found_in(part, part.search.release() if finish is None else part.search.close(finish))
 
     def _found_in(self, part: TextPart, result: SearchResult) -> SearchResult:
-        self.outgoing.add_found(result.calls)
-        part.calls += [call.raw for call in result.calls]
+        if calls := result.calls:
+            self.outgoing.add_found(calls)
+            part.calls += [call.raw for call in calls]
         return result
 
     @property

@@ -115,7 +115,7 @@ class Items:
         self._fresh = fresh
         self.all: list[Item] = []
         self._by_id: dict[str, Item] = {}
-        self._at_index: dict[int, Item] = {}
+        self._at_index: dict[int | None, Item] = {}
         self._indices: set[int] = set()
         self._ids: set[str] = set()
 
@@ -159,7 +159,7 @@ class Items:
             self._at_index[wire_index] = item
 
     def at(self, wire_index: int | None) -> Item | None:
-        return self._at_index.get(-1 if wire_index is None else wire_index)
+        return self._at_index.get(wire_index)
 
     def known(self, wire_id: str) -> Item | None:
         return self._by_id.get(wire_id)
@@ -181,7 +181,7 @@ class Items:
         return found
 
     def _open_item(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        for item in (self._by_id.get(wire_id), self.at(wire_index)):
+        for item in (self._by_id.get(wire_id), self._at_index.get(wire_index)):
             if item is not None and item.type == kind and item.open:
                 return item
         return None

@@ -19,7 +19,7 @@ from ..textcalls.quoting import Quoting
 from ..textcalls.scanner import MOST_SKIPPED, SKIPPED_BEYOND, FoundCall, Scanner
 from ..tools.declared import Tools
 from ..unread.opener_bytes import can_open
-from ..unread.passed_text import PassedText
+from ..unread.passed_text import text_of
 from ..wire.events import PASS, Pass
 from ..work import Work
 
@@ -63,7 +63,7 @@ class SearchResult:
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_has_text", "_held", "_most_unread", "_scanner", "_unread", "_work")
+    __slots__ = ("_has_text", "_held", "_most_unread", "_scanner", "_unread", "_unread_size", "_work")
 
     def __init__(
         self,
@@ -94,8 +94,9 @@ class TextSearch:
             work=work,
         )
         self._held: deque[TextPiece] = deque()
-        self._unread = PassedText()
-        """Texts that passed and that the scanner has not been given yet."""
+        self._unread: list[bytes] = []
+        """The literals of texts that passed and that the scanner has not been given yet."""
+        self._unread_size = 0
         self._most_unread = MOST_SKIPPED
         self._has_text = False
 
@@ -132,7 +133,7 @@ class TextSearch:
 
     def close(self, finish: Finish) -> SearchResult:
         """End the search with the answer: decide whether held text is a call."""
-        self._unread = PassedText()
+        self._unread, self._unread_size = [], 0
         return self._released(self._scanner.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
 
     def release(self) -> SearchResult:
@@ -152,18 +153,19 @@ class TextSearch:
             return PASS if self._scanner.off and not self._held else None
         if can_open(literal):
             return None
-        unread = self._unread
-        unread.add(literal)
-        if unread.size > self._most_unread:
+        self._unread.append(literal)
+        self._unread_size += len(literal)
+        if self._unread_size > self._most_unread:
             self._most_unread = SKIPPED_BEYOND
             self._catch_up()
         return PASS
 
     def _catch_up(self) -> None:
         """Give the scanner the text that passed without being parsed."""
-        if self._unread.size:
-            self._work.add_text(self._unread.size)
-            text = self._unread.take()
+        if self._unread_size:
+            self._work.add_text(self._unread_size)
+            text = text_of(self._unread)
+            self._unread, self._unread_size = [], 0
             self._has_text = self._has_text or bool(text.strip())
             self._scanner.skip(text)
 
@@ -204,6 +206,8 @@ def is_searched(request: Request, policy: Policy) -> bool:
 def _searched(request: Request, policy: Policy) -> Tools:
     """The tools whose calls are searched for: functions that the client allows and the user wants mended."""
     tools, allowed = request.tools, request.allowed
+    if tools.only_functions and allowed is None and not policy.tools:
+        return tools
     ours = [tool for tool in tools if tool.kind == "function" and (allowed is None or tool.name in allowed)]
     if policy.tools:
         ours = [tool for tool in ours if policy.touches(tool.name)]

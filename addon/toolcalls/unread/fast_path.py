@@ -33,20 +33,22 @@ class Lesson(NamedTuple):
 
 
 class FastPath:
-    __slots__ = ("_key", "_receiver", "_template", "_unrepeated")
+    __slots__ = ("_key", "_learnt", "_template", "_unrepeated")
 
     def __init__(self) -> None:
         self._key = ""
         self._template: Template | None = None
-        self._receiver: Receiver | None = None
+        """The last template, of the string under `_key`."""
+        self._learnt: tuple[Template, Receiver] | None = None
+        """What the next event is compared with, and who gets its string."""
         self._unrepeated = 0
         """How many templates were learnt since an event last matched one."""
 
     def take(self, raw: bytes) -> Pass | Hold | None:
         """The verdict on one event if it is known without parsing, else None. Several events match no template."""
-        receiver, template = self._receiver, self._template
-        if receiver is None or template is None:
+        if self._learnt is None:
             return None
+        template, receiver = self._learnt
         literal = template.match(raw)
         if literal is None:
             return None
@@ -55,17 +57,17 @@ class FastPath:
 
     def learn(self, raw: bytes, lesson: Lesson | None) -> None:
         """Learn from an event that was parsed. Without a lesson the next event is parsed too."""
-        self._receiver = None
+        self._learnt = None
         if lesson is None:
             return
-        known = self._template if self._key == lesson.key else None
-        if known is None or known.match(raw) is None:
+        template = self._template if self._key == lesson.key else None
+        if template is None or template.match(raw) is None:
             if self._unrepeated >= PATIENCE:
                 return
             self._unrepeated += 1
             self._key = lesson.key
-            self._template = Template.learn(raw, lesson.key, lesson.value)
-        self._receiver = lesson.receiver
+            template = self._template = Template.learn(raw, lesson.key, lesson.value)
+        self._learnt = (template, lesson.receiver) if template is not None else None
 
 
 class PassingText:

@@ -115,10 +115,10 @@ class Template:
             if raw[self._middle_at] != self._middle and not self._finds_middle(raw):
                 return None
             number = raw[self._number_at]
-            if self._timed:
-                if number.strip(_TIME_BYTES):
+            if not number.isdigit():
+                if not self._timed or number.strip(_TIME_BYTES):
                     return None
-            elif not number.isdigit() or (number < b"1" and number != b"0"):
+            elif number < b"1" and number != b"0" and not self._timed:
                 return None
         literal = raw[self._inside]
         if self._divider:

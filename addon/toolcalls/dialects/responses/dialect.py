@@ -242,7 +242,7 @@ class Responses(Dialect):
                 fields["item_id"] = item.id
         sent = self._writer.forward(incoming, **fields)
         if incoming.type.endswith(".delta") and incoming.text("item_id") and sent is incoming.raw:
-            self._texts.learn(incoming)
+            self._texts.learn(incoming, self._writer)
         return sent
 
     def _note_results(self, response: object) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...turn import payload
+from ...wire.events import PASS, Pass
 from ...wire.framing import SSE, Framing
 from .repeated_string import LONG, REPEATING, RepeatedString
 
@@ -47,7 +48,8 @@ class IncomingEvent:
         return value if isinstance(value, str) else ""
 
     def number(self, key: str) -> int | None:
-        return whole_number(self.message.get(key))
+        value = self.message.get(key)
+        return value if type(value) is int and value >= 0 else None
 
 
 ADDED, ENDED = "response.output_item.added", "response.output_item.done"
@@ -85,10 +87,6 @@ def _read_incoming(raw: bytes, line: str, data: str) -> IncomingEvent | None:
     return IncomingEvent(raw, line, data, message) if isinstance(message, dict) else None
 
 
-def whole_number(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
-
-
 def number_in(data: bytes) -> int | None:
     """The sequence number of an event that is not parsed; None if it does not appear exactly once."""
     at = data.find(_NUMBER_MARK)
@@ -119,6 +117,11 @@ class EventWriter:
             self.passed = b""
         return self._last
 
+    def receive(self, literal: bytes, raw: bytes) -> Pass:
+        """Let an event pass without being parsed."""
+        self.passed = raw
+        return PASS
+
     def passes(self, number: int | None) -> bool:
         """Whether an event with this number may pass unchanged. If so, it counts as sent."""
         if number is None or number <= self.last:
@@ -126,19 +129,19 @@ class EventWriter:
         self._last = number
         return True
 
-    def _next(self, wanted: object) -> int:
-        number = whole_number(wanted)
-        self._last = number if number is not None and number > self.last else self.last + 1
+    def _next(self, wanted: int | None) -> int:
+        last = self.last
+        self._last = wanted if wanted is not None and wanted > last else last + 1
         return self._last
 
     def forward(self, incoming: IncomingEvent, **fields: Any) -> bytes:
         """An incoming event with these fields set; its own bytes if it already has them."""
         kind = incoming.type
-        fields = {"type": kind, NUMBER: self._next(incoming.message.get(NUMBER)), **fields}
+        fields = {"type": kind, NUMBER: self._next(incoming.number(NUMBER)), **fields}
         message = incoming.message
-        changed = {key: value for key, value in fields.items() if key not in message or message[key] != value}
-        if not changed and incoming.line == kind:
+        if incoming.line == kind and fields.items() <= message.items():
             return incoming.raw
+        changed = {key: value for key, value in fields.items() if key not in message or message[key] != value}
         if any(key in message and not isinstance(value, int) for key, value in changed.items()):
             return self.write_unnumbered({**message, **changed}, kind)
         data = incoming.data.replace("\n", " ")
@@ -149,17 +152,13 @@ class EventWriter:
             data = spliced
         return self._framing.write(data, kind)
 
-    def write(self, kind: str, fields: Json, wanted: object = None) -> bytes:
+    def write(self, kind: str, fields: Json, wanted: int | None = None) -> bytes:
         """An event of ours."""
         return self.write_unnumbered({"type": kind, NUMBER: self._next(wanted), **fields}, kind)
 
     def write_unnumbered(self, message: Json, kind: str) -> bytes:
         """An event without a new number, because it is not sent now or already has one."""
         return self._framing.write(payload.write(message), kind)
-
-    def data_of(self, raw: bytes) -> str:
-        """The data of a written event."""
-        return self._framing.read_event(raw).data or ""
 
 
 def _spliced(data: str, key: str, value: object, *, fresh: bool) -> str | None:

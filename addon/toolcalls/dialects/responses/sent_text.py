@@ -1,68 +1,55 @@
-"""The deltas that were sent, in case their text has to be repeated in an end event that the upstream left out."""
+"""The texts of sent deltas, in case one has to be repeated in an end event that the upstream left out."""
 
 from __future__ import annotations
 
-from ...turn import payload
 from ...turn.items import Item
 from ...turn.structured_text import StructuredText
 from ...turn.text_search import TextSearch
+from ...unread.template import decoded
 from ...wire.events import PASS, Pass
 from .events import EventWriter
-from .part_families import FAMILIES
 
 
 class SentDeltas:
-    """The deltas that the client got, as bytes, until the item that they belong to is done."""
+    """The texts of the deltas that the client got, until the item that they belong to is done."""
 
-    __slots__ = ("_events", "_limit", "_size", "_writer")
+    __slots__ = ("_limit", "_room", "_text", "_texts", "_writer", "search")
 
     def __init__(self, limit: int, writer: EventWriter) -> None:
         self._writer = writer
-        self._events: list[bytes] = []
-        self._size = 0
-        self._limit = limit
+        self._texts: dict[tuple[str, str, int], list[str | bytes]] = {}
+        """The texts of each part: item id, kind and number of the part → strings, or literals of unparsed events."""
+        self._text: list[str | bytes] = []
+        """The text of the part that the last delta belongs to."""
+        self.search: TextSearch | StructuredText | None = None
+        """The search that unparsed deltas of that part go through; None if they are not searched."""
+        self._room = self._limit = limit
+        """How many more bytes of events may be sent until nothing is remembered."""
 
-    def add(self, event: bytes) -> None:
-        """Note a sent delta that was parsed, so its number is known."""
-        self.receive(b"", event)
-        self._writer.passed = b""
+    def add(self, item: Item, part: str, number: int, text: str, event: bytes) -> None:
+        """Note a sent delta that was parsed; the unparsed ones after it belong to the same part."""
+        self._text = self._texts.setdefault((item.id, part, number), [])
+        self._room -= len(event)
+        if self._room >= 0:
+            self._text.append(text)
 
-    def receive(self, literal: bytes, raw: bytes) -> Pass:
-        """Note a delta that passes without being parsed, because its text is not searched."""
-        self._size += len(raw)
-        if self._size <= self._limit:
-            self._events.append(raw)
+    def receive(self, literal: bytes, raw: bytes) -> Pass | None:
+        """Let a delta pass without being parsed, unless the search of its text needs it."""
+        if self.search is not None and self.search.receive(literal, raw) is None:
+            return None
+        self._room -= len(raw)
+        if self._room >= 0:
+            self._text.append(literal)
         self._writer.passed = raw
         return PASS
 
     def clear(self) -> None:
-        self._events = []
-        self._size = 0
+        self._texts = {}
+        self._room = self._limit
 
     def text(self, item: Item, part: str, number: int) -> str | None:
         """The text of one part, joined from its deltas; None if there were too many deltas to remember."""
-        if self._size > self._limit:
+        if self._room < 0:
             return None
-        texts: list[str] = []
-        for raw in self._events:
-            message = payload.read_strict(self._writer.data_of(raw))
-            if isinstance(message, dict) and message.get("item_id") == item.id:
-                family = FAMILIES.get(str(message.get("type")).removesuffix(".delta"))
-                if family and family.part == part and message.get(family.number_key) == number:
-                    texts.append(payload.text_of(message.get("delta")))
-        return "".join(texts)
-
-
-class SearchedDeltas:
-    """Receives deltas that pass without being parsed if the search of their text allows it."""
-
-    __slots__ = ("_search", "_sent")
-
-    def __init__(self, search: TextSearch | StructuredText, sent: SentDeltas) -> None:
-        self._search = search
-        self._sent = sent
-
-    def receive(self, literal: bytes, raw: bytes) -> Pass | None:
-        if self._search.receive(literal, raw) is None:
-            return None
-        return self._sent.receive(literal, raw)
+        pieces = self._texts.get((item.id, part, number), ())
+        return "".join(piece if isinstance(piece, str) else decoded(piece) or "" for piece in pieces)

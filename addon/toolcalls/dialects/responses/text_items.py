@@ -8,21 +8,19 @@ from __future__ import annotations
 from typing import Any
 
 from ...mend.finish import Finish
+from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, TextPart
-from ...turn.structured_text import StructuredText
-from ...turn.text_search import TextSearch
-from ...unread.fast_path import Lesson
+from ...unread.fast_path import Lesson, Receiver
 from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
-from .sent_text import SearchedDeltas
 from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
 
 _MOST_JOINED = 8
-"""The most parts of one item whose text is joined from its deltas, because each join parses all deltas."""
+"""The most parts of one item whose text is joined from its deltas."""
 
 
 class TextItems:
@@ -37,10 +35,8 @@ class TextItems:
         self.lesson: Lesson | None = None
         """How to handle deltas like the last one without parsing them, if that one was forwarded unchanged."""
 
-    def learn(self, incoming: IncomingEvent, search: TextSearch | StructuredText | None = None) -> None:
-        """Let deltas like this one pass without being parsed from now on; `search` looks at their text."""
-        sent = self.writer.sent
-        receiver = sent if search is None else SearchedDeltas(search, sent)
+    def learn(self, incoming: IncomingEvent, receiver: Receiver) -> None:
+        """Let deltas like this one pass without being parsed from now on, if the receiver allows it."""
         self.lesson = Lesson("delta", incoming.text("delta"), receiver)
 
     def read(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
@@ -75,9 +71,11 @@ class TextItems:
         sent = self._events.forward(incoming, **fields)
         reply.out.append(sent)
         if verb == "delta":
-            self.writer.sent.add(sent)
+            deltas = self.writer.sent
+            deltas.add(item, family.part, number, payload.text_of(incoming.message.get("delta")), sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
-                self.learn(incoming, None if part.searched else part.search)
+                deltas.search = None if part.searched else part.search
+                self.learn(incoming, deltas)
 
     # The search for calls
 

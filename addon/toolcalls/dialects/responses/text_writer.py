@@ -75,7 +75,7 @@ class TextWriter:
                 sent = self._events.write(DELTA, {**where, "delta": piece.text})
             else:
                 sent = self._events.forward(piece.source, **where)
-            self.sent.add(sent)
+            self.sent.add(item, TEXT, number, piece.text, sent)
             reply.out.append(sent)
 
     def fill_part(self, item: Item, part: str, number: int, state: TextPart, content: list[Any]) -> None:

@@ -14,15 +14,15 @@ from .bare import read_objects
 
 ACTION = "Action:"
 _FUNCTOOLS = "functools["
+_INITIALS = frozenset(word[:2] for word in (_FUNCTOOLS, *harmony.GLUED))
 _REQUEST_END = ("[TOOL_REQUEST_END]", "[END_TOOL_REQUEST]")
 
 
 def may_be_word(begins: str, tools: Tools) -> bool:
     """Whether a message with these first two characters can begin with one of the words. Most cannot."""
-    if len(begins) < 2 or any(word.startswith(begins) for word in (_FUNCTOOLS, *harmony.GLUED)):
+    if len(begins) < 2 or begins in _INITIALS:
         return True
-    initials = {tool.name[:2] for tool in tools}
-    return begins in initials or begins[0] in initials
+    return begins in tools.initials or begins[0] in tools.initials
 
 
 def read_word(region: Region) -> Step[None]:
