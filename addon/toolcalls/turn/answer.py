@@ -55,6 +55,7 @@ class Answer:
 
     __slots__ = (
         "_finishes",
+        "_live_answer",
         "_live_keys",
         "_lives",
         "_mender",
@@ -92,6 +93,8 @@ class Answer:
         self._lives: dict[int, LiveCall] = {}
         self._live_keys: set[str] = set()
         """The keys of calls that were sent while they arrived: a later call with such a key may be a repetition."""
+        self._live_answer: str | None = None
+        """The id of the answer in which the first of them began: a call of another answer may be a repetition too."""
         self.incomplete = False
         """Of the calls released last, one was refused or turned out to be no call."""
         self.other_tools = False
@@ -214,11 +217,15 @@ class Answer:
         if live is None and not self._may_repeat(assembled) and self._may_go_live(assembled):
             live = self._lives[id(assembled)] = self._new_live(assembled)
             self._live_keys.add(assembled.key)
+            self._live_answer = assembled.answer_id if self._live_answer is None else self._live_answer
             self.outgoing.count_sent()
         return live
 
     def _may_repeat(self, assembled: AssembledCall) -> bool:
-        """Whether an earlier call has the same key, so that the two must be compared before this one is sent."""
+        """Whether an earlier call has the same key, or is of another answer: the two must be compared before this one
+        is sent."""
+        if self._live_answer not in (None, assembled.answer_id):
+            return True
         named = bool(assembled.id) and assembled.key in self._live_keys
         return named or self.outgoing.resent.knows(assembled.key)
 

@@ -21,7 +21,18 @@ from .shared_place import Places, refuse
 class BlockAssembler:
     """The calls of one answer. `calls`: those that were not released yet, in the order in which they began."""
 
-    __slots__ = ("_at", "_count", "_going_on", "_last", "_places", "_tools", "_unended", "_work", "calls")
+    __slots__ = (
+        "_at",
+        "_count",
+        "_going_on",
+        "_last",
+        "_places",
+        "_tools",
+        "_unended",
+        "_work",
+        "answer_id",
+        "calls",
+    )
 
     def __init__(self, tools: Tools, work: Work) -> None:
         """`work`: the work budget of the response."""
@@ -35,6 +46,7 @@ class BlockAssembler:
         self._going_on: list[BlockCall] = []
         """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
         self._count = 0
+        self.answer_id = ""
 
     def begin(self, start: CallStart) -> BlockCall:
         """The call of a start event: a new call, or one whose start is repeated or follows its first fragments."""
@@ -140,7 +152,7 @@ class BlockAssembler:
         call = BlockCall.of_start(start, started=started)
         call.held_under = f"call {self._count}"
         self._count += 1
-        call.work, call.tools = self._work, self._tools
+        call.work, call.tools, call.answer_id = self._work, self._tools, self.answer_id
         self.calls.append(call)
         self._going_on.append(call)
         self._unended[id(call)] = call

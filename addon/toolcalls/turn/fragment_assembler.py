@@ -62,6 +62,7 @@ class FragmentAssembler:
         "_waiting",
         "_whole_calls",
         "_work",
+        "answer_id",
         "calls",
     )
 
@@ -73,6 +74,7 @@ class FragmentAssembler:
         self._unstable = False
         """Ids change with every delta."""
         self.calls: list[AssembledCall] = []
+        self.answer_id = ""
         self._forget()
 
     def _forget(self) -> None:
@@ -366,7 +368,7 @@ class FragmentAssembler:
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
         call = call or AssembledCall()
-        call.work, call.tools = self._work, self._tools
+        call.work, call.tools, call.answer_id = self._work, self._tools, self.answer_id
         self.calls.append(call)
         self._going_on.append(call)
         return call

@@ -22,6 +22,7 @@ from .resent import ComparedCall, ResentCalls
 WRITTEN_AS_TEXT: Final = "written as text"
 WRITTEN_AS_REASONING: Final = "written as reasoning"
 CUT_INSIDE: Final = "the answer was cut off before the call was complete"
+_SENT_WHOLE: Final = "the same call was sent as a whole while this one was arriving"
 _CUT_BEFORE: Final = "the answer was cut off before the arguments"
 
 
@@ -106,6 +107,8 @@ class OutgoingCalls:
                 continue
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
+            if call.compared.sent_whole:
+                call.refusal_reason = call.refusal_reason or _SENT_WHOLE
             outcome = self._decide(call, call.finish or finish, before_error)
             self._uncompared.append(outcome)
             yield self._count(outcome, live=call.live is not None)
