@@ -14,6 +14,8 @@ from tests.dialects.responses_wire import Upstream, written
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.test_resent_calls import responses, responses_socket
 from tests.splits import mend
+from toolcalls.policy import Policy
+from toolcalls.request.request import read_request
 
 Json = dict[str, Any]
 COMMANDS = (('{"command":', '"rm -rf build"}'), ('{"command":"ls"}',))
@@ -215,3 +217,31 @@ def test_a_call_without_arguments_runs_only_if_it_ended(listed: bool) -> None:
     made.call("Bash", '{"command":"ls"}').end()
     names = {name for _, name, _ in responses(made)}
     assert names == {"Bash", "list_tabs" if listed else "invalid"}
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+def test_nothing_is_added_to_a_call_that_never_ended(aggregate: bool) -> None:
+    """Its number may have been cut, although the response is completed."""
+    made = Upstream()
+    item = {"id": "fc", "type": "function_call", "call_id": "call", "name": "Bash", "arguments": ""}
+    made.say("response.output_item.added", output_index=0, item=item)
+    where = {"output_index": 0, "item_id": "fc"}
+    made.say("response.function_call_arguments.delta", **where, delta='{"command":"sleep 9","timeout":2')
+    out, answer = mend(
+        written(made.end().events), protocol="responses", question=QUESTION, policy=Policy(aggregate=aggregate)
+    )
+    assert [outcome.status for outcome in answer.outcomes] == ["refused"]
+    assert '"timeout":2}' not in out.decode().replace("\\", "")
+
+
+def test_a_refused_call_of_a_namespace_is_refused_as_its_own_tool() -> None:
+    """Two namespaces have a tool of this name without required fields: `{}` would run."""
+    schema = {"type": "object", "properties": {"code": {"type": "string"}}}
+    tools = [
+        {"type": "namespace", "name": name, "tools": [{"type": "function", "name": "js", "parameters": schema}]}
+        for name in ("mcp__a", "mcp__b")
+    ]
+    made = Upstream().call("js", '{"code":"1"}', namespace="mcp__a")
+    made.events[-1]["item"] = {**made.events[-1]["item"], "arguments": '{"code":"2"}'}
+    _, answer = mend(written(made.end().events), protocol="responses", question=read_request({"tools": tools}))
+    assert [(outcome.status, outcome.name) for outcome in answer.outcomes] == [("refused", "invalid")]

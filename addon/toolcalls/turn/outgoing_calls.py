@@ -158,6 +158,7 @@ class OutgoingCalls:
                 name,
                 arguments,
                 refusal_reason,
+                namespace=call.namespace,
                 steps=steps,
                 before_error=unfinished,
                 id=call.id,
