@@ -15,8 +15,10 @@ from tests.dialects.responses_wire import Upstream, written
 from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.text_protocols import gemini_answer, ollama_line
 from tests.must_not_run.interleaved import QUESTION
+from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from toolcalls.policy import Policy
+from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]
 LS, PWD, RM = '{"command":"ls"}', '{"command": "pwd"}', '{"command":"rm -rf build"}'
@@ -190,3 +192,36 @@ def test_responses_the_end_of_a_call_behind_the_terminal_event_does_not_run_it_a
 def test_responses_text_behind_the_terminal_event_passes() -> None:
     body = Upstream().message("So.").end().bytes() + Upstream().message('It is a "function_call".').bytes()
     assert mend(body, protocol="responses", question=QUESTION)[0] == body
+
+
+# Over a WebSocket
+
+
+def over_a_socket(*messages: Events | None) -> list[str]:
+    """The commands that run; None: the client asks again."""
+    socket = ResponsesSocket()
+    made: list[str] = []
+    for events in (None, *messages):
+        if events is None:
+            tools = [{"type": "function", **tool["function"]} for tool in TOOLS]
+            socket.client_message(json.dumps({"type": "response.create", "tools": tools}))
+        for event in events or []:
+            for sent in socket.server_message(event.decode().partition("data: ")[2].strip()):
+                said = json.loads(sent)
+                if said["type"] == "response.output_item.done":
+                    made.append(json.loads(said["item"]["arguments"]).get("command", ""))
+    return made
+
+
+def test_over_a_websocket_an_answer_that_begins_again_runs_once() -> None:
+    first, again = responses("one", RM, PWD), responses("two", RM, PWD)
+    for end in range(1, len(first) + 1):
+        made = [command for command in over_a_socket(first[:end] + again) if command]
+        assert sorted(made) == ["pwd", "rm -rf build"], end
+
+
+def test_over_a_websocket_the_answer_to_another_request_may_repeat_a_call() -> None:
+    first, second = responses("one", LS), responses("two", LS)
+    assert over_a_socket(first, None, second) == ["ls", "ls"]
+    assert over_a_socket(first, None, second[1:]) == ["ls", "ls"]
+    assert over_a_socket(None, first, second) == ["ls", "ls"]
