@@ -22,10 +22,12 @@ import pytest
 import toolcalls
 from tests import sampling
 from tests.chat_client import events
+from tests.dialects.responses_wire import REQUEST, Upstream
 from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
+from toolcalls.wire.events import MOST_CALLS
 from toolcalls.wire.ledger import Ledger
 
 ENGINE = str(Path(toolcalls.__file__).parent)
@@ -243,3 +245,15 @@ def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(method: str, monkeyp
     out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]
     assert b"".join(out) == body * (2 if method == "push_simple" else 1)
     assert isinstance(answer.failure, Injected)
+
+
+@pytest.mark.parametrize("size", [1, 10_000_000])
+def test_calls_that_were_sent_before_a_limit_are_reported_whatever_chunk_they_come_in(size: int) -> None:
+    upstream = Upstream().call("shell", json.dumps('{"command":"ls"}'))
+    upstream.output += [{"id": f"m{number}", "type": "message", "content": []} for number in range(MOST_CALLS)]
+    body = upstream.end().bytes()
+    answer = Response("responses", read_request(REQUEST))
+    out = b"".join(sent for piece in cut(body, size) for sent in answer.feed(piece))
+    assert answer.limited
+    assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
+    assert rb'"arguments":"{\"command\":\"ls\"}"' in out

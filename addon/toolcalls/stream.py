@@ -42,6 +42,7 @@ class Stream:
     __slots__ = (
         "_after_cr",
         "_changed",
+        "_decided",
         "_decoder",
         "_dialect",
         "_ends",
@@ -74,6 +75,8 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
+        self._decided = 0
+        """How many outcomes there were after the last event: if the next one fails, its calls have none."""
         self._work = work or Work()
         self._values_left = Work(_MOST_VALUES)
         """How many more values may be held: when a call is complete, all of them are parsed at once."""
@@ -148,19 +151,18 @@ class Stream:
                 self._hold(verdict.key, block, len(block))
                 return []
         except Exception as error:
-            return self._fail(error, len(self._outcomes))
+            return self._fail(error)
         return self._take_block(block)
 
     def _take_block(self, block: bytes) -> list[bytes]:
         """Finish `feed` for a block that the fast path does not take as a whole."""
         out: list[bytes] = []
-        outcomes_before = len(self._outcomes)
         try:
             self._take_events(block, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
-            out += self._fail(error, outcomes_before)
+            out += self._fail(error)
         return out
 
     def _feed(self, chunk: bytes) -> list[bytes]:
@@ -174,14 +176,13 @@ class Stream:
         except Exception as error:
             self._decoder = None
             if self._kind is not BodyKind.OPEN:
-                return self._fail(error, len(self._outcomes), chunk)
+                return self._fail(error, chunk)
             self.failure = error
             data = chunk
         return self._feed_decoded(data)
 
     def _feed_decoded(self, data: bytes) -> list[bytes]:
         out: list[bytes] = []
-        outcomes_before = len(self._outcomes)
         if self._kind is BodyKind.OPEN:
             # Our header names no content encoding, so the client gets decoded bytes, even after we failed open.
             return [data] if data else []
@@ -194,13 +195,12 @@ class Stream:
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
-            out += self._fail(error, outcomes_before)
+            out += self._fail(error)
         return out
 
     def close(self) -> list[bytes]:
         """The upstream has ended: return what is still to be sent. A second call returns nothing."""
         out: list[bytes] = []
-        outcomes_before = len(self._outcomes)
         try:
             if self._kind is BodyKind.EVENTS:
                 self._close_events(out)
@@ -209,7 +209,7 @@ class Stream:
             elif self._kind is BodyKind.UNKNOWN:
                 out += self._ledger.drain()
         except Exception as error:
-            out += self._fail(error, outcomes_before)
+            out += self._fail(error)
         return out
 
     def _look(self, data: bytes, out: list[bytes]) -> None:
@@ -364,6 +364,7 @@ class Stream:
             self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
             self._ledger.passed(size, event.raw, out)
+        self._decided = len(self._outcomes)
 
     def _read_lines_alone(self, event: Event) -> Verdict:
         """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
@@ -407,15 +408,15 @@ class Stream:
 
     # Failing open
 
-    def _fail(self, error: Exception, outcomes_before: int, unread: bytes = b"") -> list[bytes]:
+    def _fail(self, error: Exception, unread: bytes = b"") -> list[bytes]:
         if isinstance(error, LimitReached):
             out = self._stop_holding()
         else:
             self.failure = error
             out = self._abort("the answer could not be read")
         if self._kind is BodyKind.OPEN:
-            # The calls that were mended in this step are sent as they arrived.
-            del self._outcomes[outcomes_before:]
+            # The calls of the event that could not be handled are sent as they arrived.
+            del self._outcomes[self._decided :]
             out += [unread] if unread else []
         return out
 

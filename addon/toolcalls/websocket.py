@@ -35,6 +35,7 @@ class ResponsesSocket:
 
     __slots__ = (
         "_answer",
+        "_asked",
         "_policy",
         "_read_by_model",
         "_refusals",
@@ -57,6 +58,8 @@ class ResponsesSocket:
         self._seed = ""
         self._answer: Response | None = None
         self._started = False
+        self._asked = 0
+        """How many requests of the client have not been answered by a `response.created` yet."""
         self.outcomes: list[Outcome] = []
         """What happened to the calls of all responses on this connection so far."""
         self.request_steps: Counter[str] = Counter()
@@ -74,6 +77,7 @@ class ResponsesSocket:
         if message is None and messages.type_of(text) == _CREATE:
             # The request is too large to parse, so its tools are unknown; those of earlier requests do not apply.
             self._request = self._answer = None
+            self._asked += 1
         if message is None or message.get("type") != _CREATE:
             return text
         inner = message.get("response")
@@ -91,6 +95,7 @@ class ResponsesSocket:
         for identity in used_ids(request):
             self._remember(identity)
         self._answer = None
+        self._asked += 1
         try:
             return mend_frame(text, self._policy, self._refusals, self.request_steps.update, message) or text
         except Exception as failure:
@@ -102,8 +107,12 @@ class ResponsesSocket:
         kind = messages.type_of(text)
         if kind is None or not (kind.startswith("response.") or kind == "error"):
             return [text]
-        if self._answer is None or (kind == "response.created" and self._started):
+        begins = kind == "response.created"
+        if self._answer is None or (begins and self._started and self._asked):
             self._begin()
+        if begins:
+            # Another one for the same request means that the answer begins again.
+            self._asked = max(self._asked - 1, 0)
         assert self._answer is not None
         self._started = True
         before, mended = len(self._answer.outcomes), len(self._answer.seconds)

@@ -41,13 +41,13 @@ def test_a_cut_between_the_cr_and_the_lf_of_an_event_that_is_kept_back_changes_n
     same_for_every_cut("messages", f'data:{start}\n\nen\ndata:{{"m\r\n\r\n:'.encode())
 
 
-def test_fragments_behind_the_end_of_a_response_pass_whatever_block_they_come_in() -> None:
-    """Where a chunk held nothing else they were held as if the call still waited, and lost."""
+def test_fragments_behind_the_end_of_a_response_are_dropped_whatever_block_they_come_in() -> None:
+    """Where a chunk held nothing else they were held as if the call still waited."""
     one = {"type": DELTA, "sequence_number": 1, "item_id": "fc", "output_index": 0, "delta": "{"}
     end = {"type": "response.completed", "sequence_number": 2, "response": {"id": "r", "output": []}}
     late = {**one, "sequence_number": 3}
     body = b"".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in (one, end, late))
-    assert json.dumps(late).encode() in same_for_every_cut("responses", body)
+    assert json.dumps(late).encode() not in same_for_every_cut("responses", body)
 
 
 def test_an_event_line_that_is_a_comment_is_none_whatever_block_it_comes_in() -> None:

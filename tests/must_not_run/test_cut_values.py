@@ -287,3 +287,11 @@ def ollama_call(identity: str, name: str, arguments: Any) -> dict[str, Any]:
 
 def gemini_call(identity: str, name: str, arguments: Any) -> dict[str, Any]:
     return {"functionCall": {"id": identity, "name": name, "args": arguments}}
+
+
+@pytest.mark.parametrize("finish", NOT_SAID)
+@pytest.mark.parametrize("text", ['{"command": "rm -rf a"}"', '\'{"command": "rm -rf a"}\'', '{"command": "ls"}”'])
+def test_a_quote_behind_the_object_may_be_one_of_the_value(text: str, finish: Finish) -> None:
+    """The text may be the beginning of `{"command": "rm -rf a"}"$B"/out"}`."""
+    assert mend_arguments(text, finish).value is None
+    assert mend_arguments(text, Finish.COMPLETE).value is not None

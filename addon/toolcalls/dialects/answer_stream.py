@@ -99,6 +99,7 @@ class AnswerStream:
         """Take the text, the calls and the finish reason of an event."""
         self.lesson = None
         fragments = read.fragments
+        self.answer.assembler.answer_id = read.answer_id or self.answer.assembler.answer_id
         if (
             fragments
             and len(fragments) == len(read.parts)

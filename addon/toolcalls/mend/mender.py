@@ -101,14 +101,15 @@ class Mender:
         arguments: str,
         reason: str,
         *,
+        namespace: str | None = None,
         steps: tuple[str, ...] = (),
         drop_refused: bool = False,
         id: str | None = None,
         safe_ids: bool = False,
     ) -> Outcome:
         """Refuse a call that the dialect knows must not run; the fallback is the one for unreadable arguments."""
-        original = Outcome("refused", name, arguments, name, arguments, steps, reason)
-        named = self._named(name, None, None)
+        original = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
+        named = self._named(name, None, namespace)
         if drop_refused:
             outcome = replace(original, arguments="", dropped=True)
         elif named.status == "not_a_name":

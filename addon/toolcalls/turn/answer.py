@@ -59,6 +59,7 @@ class Answer:
 
     __slots__ = (
         "_finishes",
+        "_live_answer",
         "_live_keys",
         "_mender",
         "_policy",
@@ -94,6 +95,8 @@ class Answer:
         self.outgoing = outgoing
         self._live_keys: set[str] = set()
         """The keys of calls that were sent while they arrived: a later call with such a key may be a repetition."""
+        self._live_answer: str | None = None
+        """The id of the answer in which the first of them began: a call of another answer may be a repetition too."""
         self.incomplete = False
         """Of the calls released last, one was refused or turned out to be no call."""
         self.other_tools = False
@@ -209,11 +212,15 @@ class Answer:
         if assembled.live is None and not self._may_repeat(assembled) and self._may_go_live(assembled):
             assembled.live = self._new_live(assembled)
             self._live_keys.add(assembled.key)
+            self._live_answer = assembled.answer_id if self._live_answer is None else self._live_answer
             self.outgoing.sent += 1
         return assembled.live
 
     def _may_repeat(self, assembled: AssembledCall) -> bool:
-        """Whether an earlier call has the same key, so that the two must be compared before this one is sent."""
+        """Whether an earlier call has the same key, or is of another answer: the two must be compared before this one
+        is sent."""
+        if self._live_answer not in (None, assembled.answer_id):
+            return True
         named = bool(assembled.id) and assembled.key in self._live_keys
         return named or self.outgoing.resent.knows(assembled.key)
 

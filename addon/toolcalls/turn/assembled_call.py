@@ -92,6 +92,8 @@ class AssembledCall:
     """The work budget of the response."""
     tools: Tools = field(default_factory=Tools)
     """The declared tools."""
+    answer_id: str = ""
+    """The id of the answer in which the call began."""
 
     @classmethod
     def of(cls, fragment: Fragment) -> AssembledCall:
@@ -217,6 +219,7 @@ class AssembledCall:
         index = f"\0{self.place}"
         compared = ComparedCall(self.key, name, text, index, certain=not self.refusal_reason, restated=self.restated)
         compared.borrowed = self.again and not self.id
+        compared.answer_id = self.answer_id
         return compared
 
     def is_strict(self) -> bool:

@@ -33,6 +33,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
         self._last: BlockCall | None = None
         self._incomplete = []
         self._count = 0
+        self.answer_id = ""
 
     def begin(self, start: CallStart) -> BlockCall:
         """The call of a start event: a new call, or one whose start is repeated or follows its first fragments."""
@@ -125,6 +126,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
         key = f"call {self._count}"
         call = BlockCall.of_start(start, started=started, held_under=key, work=self._work, tools=self._tools)
         self._count += 1
+        call.answer_id = self.answer_id
         self.calls.append(call)
         self._incomplete.append(call)
         self._unended[id(call)] = call

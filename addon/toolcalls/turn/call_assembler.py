@@ -16,10 +16,12 @@ C = TypeVar("C", bound=AssembledCall)
 class CallAssembler(Generic[C]):
     """The calls of one answer that were not released yet, in the order in which they began."""
 
-    __slots__ = ("_incomplete", "_places", "_tools", "_work", "calls")
+    __slots__ = ("_incomplete", "_places", "_tools", "_work", "answer_id", "calls")
     _places: CallsByIndex[C]
     _tools: Tools
     _work: Work
+    answer_id: str
+    """The id of the answer as it arrives now: another one means that the answer began again."""
     calls: list[C]
     _incomplete: list[C]
     """The calls whose arguments look incomplete, and some that have been completed or have ended since."""

@@ -70,6 +70,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._unstable = False
         """Ids change with every delta."""
         self.calls = []
+        self.answer_id = ""
         self._forget()
 
     def _forget(self) -> None:
@@ -340,7 +341,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         call.key = fragment.id
         return call
 
-    # CallsByIndex
+    # Calls at one index
 
     def _place(self, index: Place) -> CallsAtIndex[AssembledCall]:
         return self._places.without_index if index is None else self._places.at(index)
@@ -348,7 +349,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
     def _new(self) -> AssembledCall:
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
-        call = AssembledCall(work=self._work, tools=self._tools)
+        call = AssembledCall(work=self._work, tools=self._tools, answer_id=self.answer_id)
         self.calls.append(call)
         self._incomplete.append(call)
         return call

@@ -148,26 +148,25 @@ class ItemAnswer(Answer):
     def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
         assert isinstance(assembled, ItemCall)
         call, live = assembled, assembled.live
-        compared = call.compared = call.to_compare(call.name)
+        compared = call.compared = call.to_compare(".".join(filter(None, (call.namespace, call.name))))
         uncertain = call.uncertain
         text, steps = call.decide_arguments()
         refusal_reason = (call.refusal_reason or EVENTS_CONTRADICTORY) if uncertain else ""
+        finish = call.finish_for(finish)
         if live is not None:
             compared.out = True
             refusal_reason = refusal_reason or (RENAMED_LIVE if call.name != live.name else "")
-            return GatheredCall(
-                live.name, text, steps=steps, refusal_reason=refusal_reason, live=live.arguments, compared=compared
-            )
+            known = GatheredCall(live.name, text, "", steps, refusal_reason, finish, compared=compared)
+            known.live = live.arguments
+            return known
         name = call.name
         if not name and (not text or (not call.snapshots and self._is_told_by_name(text))):
             return GatheredCall("", "", compared=compared)
-        if uncertain:
-            return GatheredCall(
-                name, call.from_fragments()[0], call.call_id, refusal_reason=refusal_reason, compared=compared
-            )
-        finish = call.finish_for(finish)
-        steps = steps if self.streamed else ()
         namespace = call.namespace or None
+        if uncertain:
+            told = call.from_fragments()[0]
+            return GatheredCall(name, told, call.call_id, (), refusal_reason, namespace=namespace, compared=compared)
+        steps = steps if self.streamed else ()
         known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, compared=compared)
         if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):
             raw = freeform_input(text, finish)

@@ -42,7 +42,18 @@ _MOST_IDS: Final = 64
 
 
 class ItemAssembler:
-    __slots__ = ("_ambiguous_since", "_announced", "_began", "_began_at", "_count", "_items", "_kind", "_work")
+    __slots__ = (
+        "_ambiguous_since",
+        "_announced",
+        "_began",
+        "_began_at",
+        "_count",
+        "_items",
+        "_kind",
+        "_shared_ids",
+        "_work",
+        "answer_id",
+    )
 
     def __init__(self, items: Items, kind: str, work: Work) -> None:
         """`kind`: the type of items that are calls. `work`: the work budget."""
@@ -50,20 +61,25 @@ class ItemAssembler:
         self._work = work
         self._kind = kind
         self._count = 0
+        self.answer_id = ""
         self._began: list[Item] = []
         """The calls in the order in which they began; `_began_at`: by index."""
         self._began_at: dict[int | None, list[Item]] = {}
         self._announced: dict[str, list[Item]] = {}
         """The calls by the call id that they were announced with."""
+        self._shared_ids: set[str] = set()
+        """Item ids of more than one call."""
         self._ambiguous_since: dict[int | None, int] = {}
         """By index: how many items there were when something arrived there that may belong to any call."""
 
     def open(self, wire_id: str, place: int | None) -> Item:
         """A new call."""
         self._count += 1
+        if wire_id and self._items.known(wire_id) is not None:
+            self._shared_ids.add(wire_id)
         call = ItemCall(held_under=f"call {self._count}", wire_id=wire_id, place=place, work=self._work)
         item = self._items.open(self._kind, wire_id, place, {}, call)
-        call.id = item.id
+        call.id, call.answer_id = item.id, self.answer_id
         call.note_id(wire_id)
         self._began.append(item)
         self._began_at.setdefault(place, []).append(item)
@@ -168,7 +184,10 @@ class ItemAssembler:
                 and _says_the_same(ended, snapshot)
             ):
                 return _behind_the_end(known)
-            item = self._renamed(snapshot) or self.open(snapshot.wire_id, snapshot.place)
+            item = self._renamed(snapshot)
+            if item is None:
+                item = self.open(snapshot.wire_id, snapshot.place)
+                _take_from(known, snapshot.wire_id)
         assert item.call is not None
         item.call.end = snapshot
         return Assigned(item, True)
@@ -258,7 +277,10 @@ class ItemAssembler:
         call = item.call if item is not None else None
         if item is None or call is None:
             return None
-        if self._items.known(wire_id) is item and call.began_as(wire_id):
+        sharing = self._open_at(None) if wire_id in self._shared_ids else ()
+        if rivals := [one for _, one in sharing if one is not call and one.began_as(wire_id)]:
+            pass  # The id is that of several calls.
+        elif self._items.known(wire_id) is item and call.began_as(wire_id):
             other = self._items.at(place)
             rival = other.call if other is not None else None
             if place in (None, call.place) or call.place is None or rival is None:
@@ -296,6 +318,14 @@ class ItemAssembler:
 def _behind_the_end(item: Item) -> Assigned:
     """The result for an event about a call that has ended: it is held with the call, unless that was released."""
     return Assigned(None if item.released else item, False)
+
+
+def _take_from(item: Item | None, wire_id: str) -> None:
+    """Refuse the unfinished call that got the events with this id, because another call ends with it."""
+    if item is not None and item.call is not None and item.open:
+        refuse([item.call])
+        if item.call.arguments_done is not None and item.call.arguments_done.wire_id == wire_id:
+            item.call.arguments_done = None
 
 
 def _may_be(call: ItemCall, snapshot: CallSnapshot) -> bool:

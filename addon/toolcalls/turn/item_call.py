@@ -87,7 +87,12 @@ class ItemCall(AssembledCall):
         return next((snapshot.namespace for snapshot in self.snapshots if snapshot.namespace), "")
 
     def finish_for(self, finish: Finish) -> Finish:
-        return Finish.CUT if any(snapshot.cut for snapshot in self.snapshots) else finish
+        if any(snapshot.cut for snapshot in self.snapshots):
+            return Finish.CUT
+        if finish is Finish.COMPLETE and not (self.arguments_done or self.end or self.in_list):
+            # The answer ended in the middle of the call: more may have followed.
+            return Finish.UNKNOWN
+        return finish
 
     def began_as(self, wire_id: str) -> bool:
         """Whether the call was announced or first seen with this id; other ids were attributed to it later."""
@@ -164,7 +169,20 @@ class ItemCall(AssembledCall):
         certain = not self.uncertain
         item = f"\0{self.wire_id}" if self.wire_id else ""
         key = next((snapshot.call_id for snapshot in self.snapshots if snapshot.call_id), item)
-        return ComparedCall(key, name, self.decide_arguments()[0], item, certain=certain)
+        compared = ComparedCall(key, name, self.decide_arguments()[0], item, certain=certain)
+        compared.answer_id, compared.events = self.answer_id, self._events()
+        return compared
+
+    def _events(self) -> frozenset[str]:
+        """The kinds of events that told the call."""
+        told = {
+            "announcement": self.announcement,
+            "fragments": self.fragments,
+            "arguments": self.arguments_done,
+            "end": self.end,
+            "list": self.in_list,
+        }
+        return frozenset(kind for kind, said in told.items() if said)
 
     # Long arguments
 

@@ -17,7 +17,7 @@ from ..outcome import Outcome
 from ..textcalls.scanner import FoundCall
 from ..tools.declared import Tools
 from .live import LiveArguments
-from .refusal_reasons import CUT_BEFORE
+from .refusal_reasons import CUT_BEFORE, SENT_WHOLE
 from .resent import ComparedCall, ResentCalls
 
 WRITTEN_AS_TEXT: Final = "written as text"
@@ -105,6 +105,8 @@ class OutgoingCalls:
                 continue
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
+            if call.compared.sent_whole:
+                call.refusal_reason = call.refusal_reason or SENT_WHOLE
             outcome = self._decide(call, call.finish or finish, drop_refused)
             self._uncompared.append(outcome)
             yield self._count(outcome, live=call.live is not None)
@@ -150,6 +152,7 @@ class OutgoingCalls:
                 name,
                 arguments,
                 refusal_reason,
+                namespace=call.namespace,
                 steps=steps,
                 drop_refused=unfinished,
                 id=call.id,

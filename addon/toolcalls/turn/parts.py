@@ -151,6 +151,8 @@ class ReadEvent:
     """Whether the event has more than its parts that the client should get: usage, reasoning, a signature."""
     reassigned: bool = False
     """The event names another answer than the one it is counted to, so whatever is sent of it is written anew."""
+    answer_id: str = ""
+    """The id of the answer, if the event has it: another one means that the answer begins again."""
     text: str = field(init=False)
     fragments: list[Fragment] = field(init=False)
     stop: Stop | None = field(init=False)

@@ -13,6 +13,7 @@ from ..mend.refusal import CUT_BEFORE as CUT_BEFORE
 MIXED: Final = "the fragments of several calls cannot be told apart"
 CUT_INSIDE: Final = "the answer was cut off before the call was complete"
 RENAMED_LIVE: Final = "its name changed after the client had a part of it"
+SENT_WHOLE: Final = "the same call was sent as a whole while this one was arriving"
 START_CONTRADICTED: Final = "the start of the call and its fragments tell different arguments"
 EVENTS_CONTRADICTORY: Final = "the events of the call tell different arguments"
 FREEFORM_UNCLEAR: Final = "the input of the freeform tool was cut off or has no one reading"

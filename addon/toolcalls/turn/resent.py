@@ -3,9 +3,11 @@
 One rule for all protocols: an id names one call of an answer. The same id and name, with no arguments or with
 arguments that mean the same, is the same call, sent again; with other arguments it is another call, which gets a new
 id. Calls with different ids are different calls, however alike, and so are the calls of a server that gives no ids.
-A call without an id that means the same as an earlier call with an id is that call, sent again. The meaning is the
-value: spaces, the order of keys and encoding twice do not count. Arguments are compared only if an id arrives twice,
-or if a call without an id follows calls with ids.
+A call that means the same as an earlier one, but whose id was lost or changed, is that call, sent again: it has no id
+and the earlier one has; it is of another answer, because a gateway asked its upstream again in the middle of the
+stream; or no kind of event told both, and each call has only one event of a kind (Responses). The meaning is the
+value: spaces, the order of keys and encoding twice do not count. Arguments are compared only in these cases, and if
+an id arrives twice.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..mend.arguments import Finish, mend_arguments
 from ..mend.names import mend_name
@@ -24,6 +26,22 @@ from .fragments import says_nothing
 
 _LONG: Final = 4096
 """Arguments with more characters are compared as text."""
+
+
+class Telling(NamedTuple):
+    """How a call was told: this decides whether it can be another call that means the same."""
+
+    has_id: bool
+    answer_id: str
+    """The id of the answer in which it began."""
+    events: frozenset[str]
+    """The kinds of events that told it, in protocols in which several do."""
+
+    def may_repeat(self, earlier: Telling) -> bool:
+        """Whether a call told like this may be an earlier one, whose id was lost or changed."""
+        lost_its_id = earlier.has_id and not self.has_id
+        told_apart = bool(self.events and earlier.events) and self.events.isdisjoint(earlier.events)
+        return lost_its_id or told_apart or self.answer_id != earlier.answer_id
 
 
 @dataclass(slots=True)
@@ -42,8 +60,14 @@ class ComparedCall:
     """It is from a message that repeats the whole answer, or was matched with a call in such a message."""
     borrowed: bool = False
     """It has no id of its own: the key is that of the call before it."""
+    answer_id: str = ""
+    """The id of the answer in which it began."""
+    events: frozenset[str] = frozenset()
+    """The kinds of events that told it, in protocols in which several do."""
     out: bool = False
     """It was sent, at least in part."""
+    sent_whole: bool = False
+    """Another call was sent that it only repeats."""
     kept: bool = True
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
@@ -51,6 +75,10 @@ class ComparedCall:
     def has_id(self) -> bool:
         """Whether the key is an id of its own, not just its index or another call's id."""
         return self.key not in ("", self.fallback_key) and not self.borrowed
+
+    @property
+    def telling(self) -> Telling:
+        return Telling(self.has_id, self.answer_id, self.events)
 
     @property
     def blank(self) -> bool:
@@ -70,7 +98,7 @@ class ComparedCall:
 class ResentCalls:
     """The calls of one answer so far."""
 
-    __slots__ = ("_by_key", "_by_meaning", "_calls", "_full_names", "_tools", "_unread", "_values")
+    __slots__ = ("_by_key", "_by_meaning", "_calls", "_full_names", "_tellings", "_tools", "_unread", "_values")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -80,9 +108,11 @@ class ResentCalls:
         self._values: dict[str, set[str]] = {}
         """The mended values of calls, by key, for keys that arrived more than once."""
         self._unread: list[ComparedCall] = []
-        """Calls with an id that are not in `_by_meaning` yet."""
-        self._by_meaning: dict[tuple[str, bytes], ComparedCall] = {}
-        """Calls with an id, by name and meaning: filled when a call without an id arrives."""
+        """Calls that are not in `_by_meaning` yet."""
+        self._by_meaning: dict[tuple[str, bytes], dict[Telling, ComparedCall]] = {}
+        """Calls by name and meaning, one of each telling: filled when a call arrives that may repeat one of them."""
+        self._tellings: dict[Telling, None] = {}
+        """How the calls so far were told."""
 
     def knows(self, key: str) -> bool:
         """Whether a call with this id has already arrived."""
@@ -90,19 +120,20 @@ class ResentCalls:
 
     def _keep(self, call: ComparedCall) -> None:
         self._calls.append(call)
-        if call.has_id:
-            self._unread.append(call)
+        self._unread.append(call)
+        self._tellings[call.telling] = None
         for key in {call.key, call.fallback_key} - {""}:
             self._by_key.setdefault(key, []).append(call)
 
     def keep_new(self, calls: Iterable[ComparedCall]) -> list[bool]:
-        """For each of these calls, whether it is sent: each only once, and those sent in part are continued.
+        """For each of these calls, whether it is sent: each only once; those sent in part are continued or refused.
 
         The calls are remembered.
         """
         batch = list(calls)
         for call in batch:
-            call.kept = call.out or not self._repeats(call)
+            call.sent_whole = self._repeats(call)
+            call.kept = call.out or not call.sent_whole
             if call.kept:
                 self._keep(call)
         for call in batch:
@@ -114,22 +145,25 @@ class ResentCalls:
             return self._restates(call)
         earlier = [one for one in self._by_key.get(call.key, ()) if one.kept and self._same_name(one, call)]
         if not earlier:
-            return self._lost_its_id(call)
+            return self._repeats_under_another_id(call)
         if call.blank or any(_same(one, call) for one in earlier):
             return True
-        return self._mended_alike(call, earlier) or _replaces_earlier(earlier[-1], call) or self._lost_its_id(call)
+        if self._mended_alike(call, earlier) or _replaces_earlier(earlier[-1], call):
+            return True
+        return self._repeats_under_another_id(call)
 
-    def _lost_its_id(self, call: ComparedCall) -> bool:
-        """Whether a call without an id repeats one with an id: a server gives ids to all calls or to none."""
-        if call.has_id or not call.certain:
+    def _repeats_under_another_id(self, call: ComparedCall) -> bool:
+        """Whether a call means the same as an earlier one, whose id it lost or changed."""
+        telling = call.telling
+        if not call.certain or not any(telling.may_repeat(earlier) for earlier in self._tellings):
             return False
         unread, self._unread = self._unread, []
         for one in unread:
-            key = (self._full(one.name), one.meaning[1])
-            if one.certain and (one.readable or key not in self._by_meaning):
-                self._by_meaning[key] = one
-        alike = self._by_meaning.get((self._full(call.name), call.meaning[1])) if self._by_meaning else None
-        return alike is not None and alike.kept and _same(alike, call)
+            alike = self._by_meaning.setdefault((self._full(one.name), one.meaning[1]), {})
+            if one.certain and (one.readable or one.telling not in alike):
+                alike[one.telling] = one
+        found = self._by_meaning.get((self._full(call.name), call.meaning[1]), {})
+        return any(telling.may_repeat(earlier) and one.kept and _same(one, call) for earlier, one in found.items())
 
     def _mended_alike(self, call: ComparedCall, earlier: list[ComparedCall]) -> bool:
         """Whether the call equals one of these once its shape is mended: `"timeout": "1"` is `"timeout": 1`.

@@ -57,7 +57,9 @@ class ReadChoice(ReadEvent):
         reason = choice.get("finish_reason")
         if reason:
             parts.append(Stop(str(reason), finish_of(choice), failed=reason == _FAILED))
-        return cls(raw, chunk, parts, has_other_content, choice=choice, delta=delta)
+        identity = chunk.get("id")
+        named = identity if isinstance(identity, str) else ""
+        return cls(raw, chunk, parts, has_other_content, answer_id=named, choice=choice, delta=delta)
 
 
 def finish_of(choice: Json) -> Finish:

@@ -68,9 +68,7 @@ class GeminiReader(AnswerReader):
         if runs is None:
             return None
         parts = [part for run in runs for part in run.parts]
-        return ReadEvent(
-            event.raw, data if isinstance(data, dict) else {}, parts, any(run.has_other_content for run in runs)
-        )
+        return _read_event(event.raw, data, parts, any(run.has_other_content for run in runs))
 
     def read_apart(self, event: Event) -> list[ReadEvent]:
         data = self._envelope.read(event)
@@ -79,11 +77,11 @@ class GeminiReader(AnswerReader):
             return []
         if len(runs) < 2:
             run = runs[0] if runs else _Run()
-            return [ReadEvent(event.raw, data if isinstance(data, dict) else {}, run.parts, run.has_other_content)]
+            return [_read_event(event.raw, data, run.parts, run.has_other_content)]
         apart: list[ReadEvent] = []
         for run in runs:
             alone = self._envelope.like(data, run.raw_parts, ends=run is runs[-1])
-            apart.append(ReadEvent(self._envelope.write(alone), alone, run.parts, run.has_other_content))
+            apart.append(_read_event(self._envelope.write(alone), alone, run.parts, run.has_other_content))
         return apart
 
     def _runs(self, data: Any) -> list[_Run] | None:
@@ -183,6 +181,12 @@ class GeminiReader(AnswerReader):
                 return [call, Stop(_STOPPED, Finish.COMPLETE)]
         self._ended = True
         return [Stop(reason, Finish.of(reason))]
+
+
+def _read_event(raw: bytes, data: Any, parts: list[Part], has_other_content: bool) -> ReadEvent:
+    event = data if isinstance(data, dict) else {}
+    answer_id = string_of(answer_of(event).get("responseId"))
+    return ReadEvent(raw, event, parts, has_other_content, answer_id=answer_id)
 
 
 def _blocked(data: Json) -> list[_Run]:

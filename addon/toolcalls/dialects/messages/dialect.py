@@ -15,7 +15,7 @@ from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
-from ...turn.parts import ReadEvent
+from ...turn.parts import CallStart, Fragment, ReadEvent, string_of
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
@@ -50,6 +50,7 @@ class Messages(Dialect):
     """The dialect of `/v1/messages`."""
 
     __slots__ = (
+        "_calls_behind",
         "_ended",
         "_may_follow",
         "_mender",
@@ -70,6 +71,8 @@ class Messages(Dialect):
         self._started = False
         self._ended = False
         """A message_stop or an error was sent: nothing may follow."""
+        self._calls_behind = False
+        """The answer has calls, before or behind its end."""
         self._stop = WaitingStopReason()
         self._may_follow = request.choices is None or len(request.tools) > 0
         """A call may follow a stop reason. False if the request declares no tools."""
@@ -136,7 +139,7 @@ class Messages(Dialect):
         read = self._reader.read(event, data)
         kind = read.payload["type"]
         if self._ended:
-            return Replace() if kind == MESSAGE_STOP else PASS
+            return self._take_behind_the_end(kind, read)
         if kind not in EVENTS:
             return self._pass_or_wait(event)
         reply = ReplyBuilder(event.raw)
@@ -160,14 +163,21 @@ class Messages(Dialect):
             self._error(read, reply)
         return reply.verdict()
 
+    def _take_behind_the_end(self, kind: str, read: ReadEvent) -> Verdict:
+        """Drop what follows the end if the answer has calls, there or before: they would run unmended, or again."""
+        calls = any(isinstance(part, CallStart | Fragment) for part in read.parts)
+        self._calls_behind = self._calls_behind or calls or self._sequence.answer.outgoing.sent > 0
+        return Replace() if kind == MESSAGE_STOP or (kind in BLOCK_EVENTS and self._calls_behind) else PASS
+
     # The start
 
     def _message_start(self, read: ReadEvent, reply: ReplyBuilder) -> None:
+        message = read.payload.get("message")
+        message = message if isinstance(message, dict) else {}
+        self._sequence.answer.assembler.answer_id = string_of(message.get("id"))
         if self._started:
             return
         self._started = True
-        message = read.payload.get("message")
-        message = message if isinstance(message, dict) else {}
         usage = message.get("usage")
         if isinstance(usage, dict):
             self._stop.count(usage)

@@ -44,6 +44,8 @@ class OllamaReader(AnswerReader):
         self.head: Json = {}
         """The model and the time from the last line: clients need both in every line that we write."""
         self._indices: set[int] = set()
+        self._ends = 0
+        """How many lines said that they are the last one."""
 
     def read(self, event: Event) -> ReadEvent | None:
         line = payload.read_strict(event.data or "")
@@ -61,7 +63,9 @@ class OllamaReader(AnswerReader):
         self.head = {key: line[key] for key in ("model", "created_at") if key in line}
         more = any(value for key, value in message.items() if key not in _MESSAGE)
         more = more or any(value for key, value in line.items() if key not in _LINE)
-        return ReadEvent(event.raw, line, self._parts(line, message), has_other_content=more)
+        answer_id = str(self._ends)
+        self._ends += is_last(line)
+        return ReadEvent(event.raw, line, self._parts(line, message), has_other_content=more, answer_id=answer_id)
 
     def read_apart(self, event: Event) -> list[ReadEvent]:
         read = self.read(event)
@@ -78,7 +82,7 @@ class OllamaReader(AnswerReader):
         more = any(value for key, value in last.items() if key not in _LINE)
         return [
             ReadEvent(write_line(thought), thought, [ReasoningDelta(thinking)], has_other_content=True),
-            ReadEvent(write_line(last), last, parts, has_other_content=more),
+            ReadEvent(write_line(last), last, parts, has_other_content=more, answer_id=read.answer_id),
         ]
 
     def _parts(self, line: Json, message: Json) -> list[Part]:

@@ -9,6 +9,8 @@ byte, what was sent.
 
 from __future__ import annotations
 
+import re
+
 from ...mend.arguments import Finish
 from ...mend.mender import Mender
 from ...policy import Policy
@@ -37,7 +39,12 @@ from .repeated_string import ARGUMENTS_DONE, RepeatedString
 from .terminal import TERMINAL, finish_in
 from .text_items import TextItems
 
-_ECHOES = frozenset({"response.created", "response.in_progress", "response.queued"})
+_CREATED = "response.created"
+_ECHOES = frozenset({_CREATED, "response.in_progress", "response.queued"})
+_CALL_BEHIND = re.compile(
+    r'"(?:function_call|custom_tool_call|response\.(?:function_call_arguments|custom_tool_call_input)\.\w+)"'
+)
+"""In an event about a call: the type of the event or of an item in it. In a text its quotes would be escaped."""
 _ARGUMENTS = "response.function_call_arguments"
 _FRAGMENT = f"{_ARGUMENTS}.delta"
 _COMPLETE_ENDS = (b"\n\n", b"\r\n", b"\r")
@@ -83,16 +90,14 @@ class Responses(Dialect):
 
     def read(self, event: Event) -> Verdict:
         self._texts.lesson = self._calls.lesson = None
-        if self._over:
-            # A second terminal event would repeat calls that were already sent.
-            again = event.type in TERMINAL and '"function_call"' in (event.data or "")
-            return Replace() if again else PASS
         data = event.data or ""
+        if self._over:
+            # A call behind the terminal event would run unmended, or again.
+            return Replace() if _CALL_BEHIND.search(data) else PASS
         if self.framing is SSE and not event.raw.endswith(_COMPLETE_ENDS):
             return self._read_tail(event, data)
         if event.type in _ECHOES and self._pass_unread(event, data):
-            self._started = True
-            self._finalizer.created = data
+            self._note_response(event.type, data)
             return PASS
         if event.type in TERMINAL and self._finalizer.agrees(data) and self._pass_unread(event, data):
             self._over = True
@@ -130,7 +135,7 @@ class Responses(Dialect):
         """
         if f'"type":"{event.type}"' not in data and f'"type": "{event.type}"' not in data:
             return False
-        if not self._started and event.type != "response.created":
+        if not self._started and event.type != _CREATED:
             return False
         return self._writer.passes(number_in(event.raw))
 
@@ -225,12 +230,18 @@ class Responses(Dialect):
 
     def _read_echo(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         response = incoming.message.get("response")
-        if not self._started and incoming.type != "response.created" and isinstance(response, dict):
+        if not self._started and incoming.type != _CREATED and isinstance(response, dict):
             created = {**response, "status": "in_progress"}
-            reply.out.append(self._writer.write("response.created", {"response": created}))
-        self._started = True
-        self._finalizer.created = incoming.data
+            reply.out.append(self._writer.write(_CREATED, {"response": created}))
+        self._note_response(incoming.type, incoming.data)
         reply.out.append(self._writer.forward(incoming))
+
+    def _note_response(self, kind: str, data: str) -> None:
+        """Note an event that contains the response. Another `response.created` means that the answer begins again."""
+        self._started = True
+        self._finalizer.created = data
+        if kind == _CREATED:
+            self._answer.assembler.answer_id += "again "
 
     def _forward(self, incoming: IncomingEvent) -> bytes:
         """Forward an event of a server-side tool, an event of a freeform call, or an unknown event."""

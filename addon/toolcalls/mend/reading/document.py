@@ -160,7 +160,7 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
     stray = quotes == 1 and ends.rstrip()[-1] not in "}])" and _has_no_text(value)
     if ".." in ends:
         raise Refusal("dots follow the object: something may have been left out")
-    cut = s.finish is Finish.CUT
+    cut = s.finish is not Finish.COMPLETE
     if quotes > 1 or (quotes and not stray and (cut or s.doubts or not _ends_like_whole(value, ends))):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
     if _CLOSING.search(ends):
