@@ -175,7 +175,23 @@ def test_twins_of_which_the_same_events_are_missing_stay_two(kinds: tuple[str, .
     made = Upstream()
     for number in range(2):
         made.call("Bash", '{"command":"ls"}', call_id=f"call_{number}")
-    made.end().events = [event for event in made.events if not event["type"].endswith(kinds)]
+    made.end()
+    made.events = [event for event in made.events if not event["type"].endswith(kinds)]
+    assert ran(made) == ["ls", "ls"]
+
+
+@pytest.mark.parametrize("listed_only", [0, 1])
+def test_twins_of_which_only_the_list_tells_one_stay_two(listed_only: int) -> None:
+    made = Upstream()
+    for number in range(2):
+        made.call("Bash", '{"command":"ls"}', call_id=f"call_{number}")
+    made.end()
+    made.events = [
+        event
+        for event in made.events
+        if "output_index" not in event
+        or (event["output_index"] != listed_only and event["type"].endswith("item.done"))
+    ]
     assert ran(made) == ["ls", "ls"]
 
 

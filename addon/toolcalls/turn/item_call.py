@@ -173,6 +173,12 @@ class ItemCall(AssembledCall):
         compared.answer_id, compared.events = self.answer_id, self._events()
         return compared
 
+    def note_listed(self, snapshot: CallSnapshot) -> None:
+        """Take the entry of the call in the list of all items; a call that was sent already is told by it too."""
+        self.in_list = snapshot
+        if self.compared is not None:
+            self.compared.events = self._events()
+
     def _events(self) -> frozenset[str]:
         """The kinds of events that told the call."""
         told = {

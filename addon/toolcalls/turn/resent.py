@@ -109,8 +109,8 @@ class ResentCalls:
         """The mended values of calls, by key, for keys that arrived more than once."""
         self._unread: list[ComparedCall] = []
         """Calls that are not in `_by_meaning` yet."""
-        self._by_meaning: dict[tuple[str, bytes], dict[Telling, ComparedCall]] = {}
-        """Calls by name and meaning, one of each telling: filled when a call arrives that may repeat one of them."""
+        self._by_meaning: dict[tuple[str, bytes], list[ComparedCall]] = {}
+        """Calls by name and meaning, told in different ways: filled when a call arrives that may repeat one."""
         self._tellings: dict[Telling, None] = {}
         """How the calls so far were told."""
 
@@ -159,11 +159,13 @@ class ResentCalls:
             return False
         unread, self._unread = self._unread, []
         for one in unread:
-            alike = self._by_meaning.setdefault((self._full(one.name), one.meaning[1]), {})
-            if one.certain and (one.readable or one.telling not in alike):
-                alike[one.telling] = one
-        found = self._by_meaning.get((self._full(call.name), call.meaning[1]), {})
-        return any(telling.may_repeat(earlier) and one.kept and _same(one, call) for earlier, one in found.items())
+            alike = self._by_meaning.setdefault((self._full(one.name), one.meaning[1]), [])
+            if one.certain and not any(
+                known.telling == one.telling and known.readable >= one.readable for known in alike
+            ):
+                alike.append(one)
+        found = self._by_meaning.get((self._full(call.name), call.meaning[1]), ())
+        return any(telling.may_repeat(one.telling) and one.kept and _same(one, call) for one in found)
 
     def _mended_alike(self, call: ComparedCall, earlier: list[ComparedCall]) -> bool:
         """Whether the call equals one of these once its shape is mended: `"timeout": "1"` is `"timeout": 1`.

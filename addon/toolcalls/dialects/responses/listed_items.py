@@ -69,7 +69,7 @@ class ListedItems:
     def _match(self, item: Item, entry: Json) -> None:
         self.entries[item.index] = entry
         if item.call is not None and item.type == entry.get("type"):
-            item.call.in_list = entry_in(entry, None)
+            item.call.note_listed(entry_in(entry, None))
         elif item.open:
             item.body = entry
 
