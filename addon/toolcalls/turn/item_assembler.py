@@ -201,7 +201,7 @@ class ItemAssembler:
 
     def _find(self, wire_id: str, place: int | None) -> Item | None:
         """The unfinished call with this id, else the one at this index; the last one if the event has neither."""
-        item = self._items.find_call(self._kind, wire_id, place)
+        item = self._items.find(self._kind, wire_id, place, is_call=True)
         if item is None and place is not None and self._items.known(wire_id) is None:
             # The last call that began at this index has ended, but an earlier one may be unfinished.
             item = next((one for one, _ in self._open_at(place)), None)

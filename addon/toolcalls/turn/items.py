@@ -164,27 +164,18 @@ class Items:
     def known(self, wire_id: str) -> Item | None:
         return self._by_id.get(wire_id)
 
-    def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        """The unfinished item of a type, other than a call, that an event is about."""
-        found = self._open_item(kind, wire_id, wire_index)
-        if found is None and wire_index is None:
-            # Without an index, an unknown id means that the server's ids change with every event.
-            return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
-        return found
+    def find(self, kind: str, wire_id: str, wire_index: int | None, *, is_call: bool = False) -> Item | None:
+        """The unfinished item of a type that an event is about; the last one if the event has neither id nor index.
 
-    def find_call(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
-        """The unfinished call that an event is about; the last one if the event has neither id nor index."""
-        found = self._open_item(kind, wire_id, wire_index)
-        if found is None and wire_index is None and not wire_id:
-            # Only then: two calls must never be merged.
-            return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
-        return found
-
-    def _open_item(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
+        Without an index, an unknown id means that the server's ids change with every event. For a call it means
+        another call, because two calls must never be merged.
+        """
         for item in (self._by_id.get(wire_id), self._at_index.get(wire_index)):
             if item is not None and item.type == kind and item.open:
                 return item
-        return None
+        if wire_index is not None or (is_call and wire_id):
+            return None
+        return next((item for item in reversed(self.all) if item.type == kind and item.open), None)
 
     def in_order(self) -> Iterator[Item]:
         return iter(sorted(self.all, key=lambda item: item.index))
