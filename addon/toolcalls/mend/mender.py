@@ -16,6 +16,7 @@ from ..ids import Ids
 from ..outcome import Outcome
 from ..policy import Policy
 from ..tools.declared import Tool, Tools
+from ..tools.schema.check import Check, Exhausted
 from ..work import CALL, VALUE, Work
 from .arguments import Finish, Mended, mend_arguments
 from .continuation import continued
@@ -26,10 +27,12 @@ from .refusal import CUT_BEFORE
 from .shape import preflight
 from .shape.json_in_string import mender_of_containers
 from .shape.shape import mend_shape
-from .steps import MISSING_BRACES, TOO_BOLD_INSIDE_A_TEXT
+from .steps import INNER_QUOTES, MISSING_BRACES, MISSING_BRACKET, TOO_BOLD_INSIDE_A_TEXT
 from .structured import mend_structured
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
+_GUESSED = frozenset({MISSING_BRACKET, INNER_QUOTES})
+_DOES_NOT_FIT = "a bracket or an escape is missing, and the arguments that this would make do not fit the tool"
 _LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
 
 
@@ -349,11 +352,28 @@ def _begins_with_the_first(value: dict[str, Any], tool: Tool | None) -> bool:
 
 
 def _whole(mended: Mended, tool: Tool | None) -> Mended:
-    """Refuse arguments whose brackets had to be added if a key before the first one may be missing too."""
-    braceless = tool is not None and mended.value is not None and MISSING_BRACES in mended.steps
-    if not braceless or _begins_with_the_first(mended.value or {}, tool):
+    """Refuse arguments with added brackets or guessed quotes if the tool shows that they are not what was meant.
+
+    A key before the first one may be missing too, or the tool cannot take what they have become.
+    """
+    if tool is None or mended.value is None:
         return mended
-    return Mended("refused", None, None, mended.steps, _LOST)
+    if MISSING_BRACES in mended.steps and not _begins_with_the_first(mended.value, tool):
+        return Mended("refused", None, None, mended.steps, _LOST)
+    if not _GUESSED.isdisjoint(mended.steps) and not _can_take(mended.value, tool):
+        return Mended("refused", None, None, mended.steps, _DOES_NOT_FIT)
+    return mended
+
+
+def _can_take(value: dict[str, Any], tool: Tool) -> bool:
+    """Whether nothing in these arguments contradicts the schema of the tool."""
+    shaped = mend_shape(value, tool).value
+    try:
+        return preflight.takes(shaped, tool) and (
+            tool.prepared is None or Check().admits(tool.prepared, shaped) is not False
+        )
+    except Exhausted:
+        return True
 
 
 def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
