@@ -30,6 +30,7 @@ from tests.must_not_run import (
     read_aloud,
     rehearsals,
     shown,
+    statements,
 )
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part, text_of
@@ -129,10 +130,23 @@ def _shown() -> Iterator[Way]:
     for number, (group, text) in enumerate(texts):
         formats = tuple(COMMON[(number + step) % len(COMMON)] for step in range(SHOWN_FORMATS))
         yield Way(group, text, _said(SAID_BEFORE + text), formats=formats)
-    for group, every in (("plain words", plain_words.SHOWN), ("a description", descriptions.SHOWN)):
+    for group, every in (
+        ("plain words", plain_words.SHOWN),
+        ("a description", descriptions.SHOWN),
+        ("a statement", (*statements.SHOWN, *statements.SHOWN_WITHOUT_RESULT, *statements.MEANT_AFTER_RESULT)),
+    ):
         for number, words in enumerate(every):
             text = f"{words}\n\n{CALL}"
             yield Way(group, text, _said(SAID_BEFORE + text), formats=(COMMON[number % len(COMMON)],))
+    for number, words in enumerate(statements.SHOWN):
+        text = f"{words}\n\n{CALL}"
+        yield Way(
+            "a statement after a result",
+            text,
+            _said(text),
+            requests=lambda protocol, _: statements.RESULTS[protocol],
+            formats=(COMMON[number % len(COMMON)],),
+        )
 
 
 def _rehearsals() -> Iterator[Way]:

@@ -562,7 +562,7 @@ FAINT = {
 
 UNDECIDABLE = {
     f"Step 1: {CALL}": "a plan, or its first step being done",
-    f"<pre>\nUse </pre> to end it.\n{CALL}": "the page closed itself: what follows looks like the answer",
+    f"<pre>\nI use </pre> to end it.\n{CALL}": "the page closed itself: what follows looks like the answer",
     f"cat <<EOF\nEOF\n{CALL}": "the here-document closed itself",
     f"```\n```\n{CALL}": "the fence closed itself",
     f"  {CALL}": "two spaces: MediaWiki's code, or a model that indents",

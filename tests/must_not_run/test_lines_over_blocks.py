@@ -31,7 +31,7 @@ def test_a_call_in_the_next_block_stands_on_the_line_that_the_last_one_ended_wit
 
 
 @pytest.mark.parametrize(
-    "before", ["Let me look.", "I will remove it now.\n", "> quoted\n\nNow for the call.", "Done!"]
+    "before", ["Let me look.", "I will remove it now.\n", "> quoted\n\nNow for the cleanup.", "Done!"]
 )
 def test_a_call_in_the_next_block_behind_other_words_is_one(before: str) -> None:
     two = wire.begin() + wire.text(0, before) + wire.text(1, HERMES) + wire.end("end_turn")

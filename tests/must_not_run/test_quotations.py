@@ -21,6 +21,7 @@ from tests.must_not_run import (
     quotations,
     quoted_ends,
     shown,
+    statements,
 )
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
@@ -112,11 +113,21 @@ def examples(protocol: Protocol) -> Iterator[tuple[str, FormatWriter, tuple[Part
         *last_words.ANNOUNCED,
         *plain_words.ANNOUNCED,
         *descriptions.STATED,
+        *statements.MEANT,
     )
     announced = [*(f"{said}\n\n{CALL}" for said in words), *shown.MEANT_LINES]
     for number, text in enumerate(announced):
         format = FORMATS[COMMON[number % len(COMMON)]]
         yield text, format, (Part("text", text.replace(CALL, format(QUOTED))),), [QUOTED], {}
+    for number, said in enumerate(statements.MEANT_AFTER_RESULT):
+        format = FORMATS[COMMON[number % len(COMMON)]]
+        yield (
+            said,
+            format,
+            (Part("text", f"{said}\n\n{format(QUOTED)}"),),
+            [QUOTED],
+            statements.RESULTS[protocol.name],
+        )
     for name, request in meant.REQUESTS.items():
         for format in (FORMATS[each] for each in COMMON):
             call = format(QUOTED)
@@ -162,3 +173,12 @@ def test_a_text_copy_of_a_structured_call_is_dropped() -> None:
             )
             client = received(protocol, parts, {}, 0)
             assert [(call["name"], call["arguments"]) for call in client.calls] == [STRUCTURED], format.name
+
+
+@pytest.mark.parametrize("protocol", statements.RESULTS)
+def test_a_request_is_known_to_end_with_a_result(protocol: str) -> None:
+    request = {"tools": TOOLS, **statements.RESULTS[protocol]}
+    assert read_request(request, protocol).follows_result
+    (place,) = statements.RESULTS[protocol]
+    for kept in (0, 1, 2):
+        assert not read_request({**request, place: request[place][:kept]}, protocol).follows_result, kept

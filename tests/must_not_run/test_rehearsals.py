@@ -81,6 +81,6 @@ def test_a_call_at_the_very_end_of_a_think_that_the_message_begins_with_and_that
 
 
 def test_a_wrapper_that_is_only_mentioned_in_code_hides_nothing() -> None:
-    for before in ("The tag is `<thinking>`.\n", "```\n<think>\n```\n"):
+    for before in ("I add the tag `<thinking>`.\n", "```\n<think>\n```\n"):
         for where, client in outcomes(Said(text=pieces(before + HERMES))):
             assert len(client.calls) == 1, where

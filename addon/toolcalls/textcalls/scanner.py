@@ -76,12 +76,14 @@ class Scanner:
         begins: bool = True,
         weak: bool = True,
         quoting: Quoting | None = None,
+        at_work: bool = False,
         work: Work | None = None,
     ) -> None:
         """`in_request`: whether the text of a call of this tool appears in what the model was given to read.
 
         `begins`: no text came before this one. `weak`: a message that is all in a weak format, such as bare JSON, may
-        be a call. `quoting`: the quoting state after the text before this one. `work`: the work budget.
+        be a call. `quoting`: the quoting state after the text before this one. `at_work`: the answer follows the
+        result of a tool. `work`: the work budget.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
@@ -89,7 +91,7 @@ class Scanner:
         self._max_held = max_held
         self.off = len(tools) == 0
         """Nothing is searched: all text passes."""
-        self._quoting = quoting or Quoting()
+        self._quoting = quoting or Quoting(at_work=at_work)
         self._work = work or Work()
         self._text = ""
         self._parts: list[str] = []

@@ -1,7 +1,7 @@
 """Recognises sentences that put a call off, make it conditional, or say that it would have been made.
 
-`_FINAL` counts in every sentence. `_BEFORE_A_COLON` counts only if the sentence leads directly to the call: one that
-ends with a full stop may be about the step after the call ("If they pass, I'll commit.").
+`_FINAL` counts in every sentence. `_LATER` does not count in a sentence about the step after the call ("I'll run the
+tests. If they pass, I'll commit.").
 """
 
 from __future__ import annotations
@@ -153,11 +153,10 @@ _GIVEN = re.compile(
     r"|谢谢|感谢|已(?:获|得|经)|ありがとう|いただき(?:まし|、)|감사|받았",
     re.IGNORECASE,
 )
-_BEFORE_A_COLON = {
+_LATER = {
     "a condition": (
         rf"\A\W{{0,6}}(?:if|once|when|as\ssoon\sas|after|in\scase|unless|until|should|whenever)\s(?!i\b|we\b"
-        rf"|that\b|\w{{2,12}}ing\b)"
-        rf"[^.!?:]{{1,70}}\s{_WILL}|\bonly\s(?:if|when|once|after|in)\b"
+        rf"|that\b|\w{{2,12}}ing\b)[^.!?:]{{1,70}}\s{_WILL}"
     ),
     "another time": (
         r"\A\W{0,6}(?:later|tomorrow|tonight|afterwards|eventually|some\s?day|one\sday|in\sthe\sfuture"
@@ -167,17 +166,23 @@ _BEFORE_A_COLON = {
 }
 _final = re.compile("|".join(_FINAL.values()), re.IGNORECASE)
 _yours = re.compile(_YOURS, re.IGNORECASE)
-_before_a_colon = re.compile("|".join(_BEFORE_A_COLON.values()), re.IGNORECASE)
+_later = re.compile("|".join(_LATER.values()), re.IGNORECASE)
+_only = re.compile(r"\bonly\s(?:if|when|once|after|in)\b", re.IGNORECASE)
 _now = re.compile(
     r"\b(?:but|so|then)\s(?:first|now|let\sme|i['’]ll|i['’]m)\b|\bfirst,?\s(?:let|i['’]ll|i\swill)\b", re.IGNORECASE
 )
 
 
-def not_now(sentence: str, *, ended: bool) -> bool:
-    """Whether the sentence says that the call is not made now. `ended`: it ends with a full stop."""
+def not_now(sentence: str, *, ended: bool, announced_before: bool) -> bool:
+    """Whether the sentence says that the call is not made now. `ended`: it ends with a full stop.
+
+    `announced_before`: an earlier sentence announces the call, and this one may be about the step after it.
+    """
     found = _final.search(sentence)
     if found is None and _GIVEN.search(sentence) is None:
         found = _yours.search(sentence)
+    if found is None and not (ended and announced_before):
+        found = _later.search(sentence)
     if found is None and not ended:
-        found = _before_a_colon.search(sentence)
+        found = _only.search(sentence)
     return found is not None and _now.search(sentence, found.start()) is None

@@ -29,11 +29,6 @@ _DOUBTS = {
     "one or the other": (
         r"\b(?:could|might|can)\b[^.]{0,80}\bor (?:instead|alternatively|else|i (?:could|might))\b[^.]{0,80}"
     ),
-    "nobody wanted it": (
-        r"\b(?:user|they|you|he|she)\b[^.]{0,12}\b(?:did(?: not|n[’']t)|never) ask(?:ed)? (?:me )?(?:for|to do)"
-        r" (?:this|that|it)\b|\b(?:nobody|no one) asked\b|\bwas told not to\b"
-        r"|\b(?:attacker|page|site|mail|author|injection|stranger)s?\b[^.]{0,12}\bwants?\b"
-    ),
     "German": (
         r"\b(?:moment(?: mal)?|warte|halt|lieber nicht|doch nicht)\W{0,4}\Z"
         r"|\b(?:nicht sicher|unsicher|unklar)\b[^.]{0,20}\bob\b[^.]{0,60}"

@@ -14,12 +14,6 @@ _NOT = (
 )
 _DO = r"run|execut(?:e|ed|ing)|call(?:ed|ing)?|trust|do|send|use|follow(?:ed|ing)?"
 _THIS = "it|that|this|them|these|this one"
-_AGENTS = r"me|us|agents?|ais?|assistants?|models?|bots?|llms?"
-_STRANGERS = (
-    r"page|(?:web)?site|readme|e-?mail|mail|issue|comment|document|text|someone|somebody|attacker|file|output"
-    r"|result|body"
-    r"|author|injection|post|ticket"
-)
 _TEXTS = (
     r"example|sample|quot(?:e|ation)|format|syntax|string|text|payload|fixture|call|injection(?: attempt)?"
     r"|phishing(?: attempt)?|trick|scam"
@@ -33,13 +27,6 @@ _FINAL = {
         r"|\b(?:await(?:ing)?|wait(?:ing)? for|need|without) your (?:approval|ok|go-ahead|permission|confirmation"
         r"|consent)\b"
         r"|\bthink about whether (?:i|we|to)\b|\bnot yet\W{0,3}\Z"
-    ),
-    "somebody else wants it": (
-        rf"\b(?:{_STRANGERS})\b[^.!?]{{0,30}}\b(?:wants?|wanted|asks?|asked|instructs?|tells?|told|to (?:get|make"
-        rf"|trick)) "
-        rf"(?:{_AGENTS}) (?:to|into)\b(?: do| run| execute| call| send)? (?:this|it|that|the following)\b"
-        rf"|\btrick(?:s|ed|ing)? (?:{_AGENTS})\b|\bnot from (?:you|the user)\b"
-        rf"|\b(?:addressed|aimed|directed) (?:to|at) (?:{_AGENTS})\b"
     ),
     "a text that was written": (
         r"\bhere(?:['’]s|\sis)\sthe\s(?:prompt|text|example|message|mail|file)\syou\s(?:asked|wanted)\b"
@@ -83,8 +70,6 @@ _FINAL = {
         r"\bnebud(?:u|eme)\b[^.!?]{0,20}\b(?:spou|spust|prov|vykon|vol)|\bne(?:spou|spus|prov|vykon"
         r"|vol)[^\W\d_]{2,10}\b"
     ),
-    "Korean": r"(?:실행|호출|사용)하지 ?(?:않겠|않습|말아야)",
-    "Japanese": r"以下[はの]?[^。]{0,20}(?:例|出力|引用|抜粋)[^。]{0,4}です",
 }
 _TURNED = {
     "refused": (
@@ -128,19 +113,8 @@ _TURNED = {
         r"\b(?:guidelines|polic\w{1,3}|rules)\b|\b(?:this|that|it)(?:['’]s|\sis)\sout\sof\sscope\b"
     ),
 }
-_SHOWN = (
-    r"\b(?:like\sthis|this\s(?:call|example|fixture|text)|ends\swith\san?\scall|the\sfollowing|looks\slike|reads"
-    r"|says)"
-    r"\W{0,4}\Z"
-    r"|\b(?:verbatim|quot(?:e|ing)|quotation|illustrat(?:ive|ion|e|ing)|reproduced)\b"
-    r"|\b(?:assistant|model|agent|bot|robot|gpt|claude)\b[^.]{0,12}\b(?:answer(?:s|ed)|responded|replied|wrote"
-    r"|emitted"
-    r"|whispered|made)(?:\swith)?(?:\san?(?:\stool)?\scall)?\W{0,3}\Z"
-)
-"""In a sentence that announces nothing: the sentence is about the text below it."""
 _final = re.compile("|".join(_FINAL.values()), re.IGNORECASE)
 _turned = re.compile("|".join(_TURNED.values()), re.IGNORECASE)
-_shown = re.compile(_SHOWN, re.IGNORECASE)
 
 
 def is_final(sentence: str) -> bool:
@@ -151,8 +125,3 @@ def is_final(sentence: str) -> bool:
 def find(sentence: str) -> re.Match[str] | None:
     """The words that say that nothing is called now. They do not count if an announcement follows them."""
     return _turned.search(sentence)
-
-
-def shows(sentence: str) -> bool:
-    """Whether a sentence that announces nothing is about the text below it."""
-    return _shown.search(sentence) is not None

@@ -1,10 +1,9 @@
 """Decides from the paragraph before a call whether the call is made now, or is refused, quoted or an example.
 
-The words are data, by language, in the other files of this folder. Only the last sentence before the call counts, up
-to a colon or to the call itself. An announcement beats other words ("Let me see what the page says:"), and after a
-refusal it revokes the refusal. Without an announcement, the end of the sentence decides: with a colon or without any
-mark, the sentence names or presents what follows ("The page ends with:", "Sample 17"); with a full stop, it leads to
-the call if it is a finding, but not if it is a description (`statements`).
+Only the last sentence before the call counts, up to a colon or to the call itself. It leads to the call if it
+announces an action ("Let me see what the page says:"), unless it takes that back, or if it is a step, a finding or a
+short remark about the work (`titles`, `findings`). Any other sentence names, describes or tells something, and the
+call below it is a text. The words are data, by language, in the other files of this folder.
 """
 
 from __future__ import annotations
@@ -12,17 +11,15 @@ from __future__ import annotations
 import re
 
 from . import (
-    about_texts,
     announcements,
-    below,
     conditions,
     consent,
     doubts,
+    findings,
     look_alikes,
     outright,
     refusals,
     speakers,
-    statements,
     telling,
     titles,
 )
@@ -56,30 +53,32 @@ _needs_an_object = re.compile(
 """The end of an unfinished sentence, which is about the call below it ("The wrong way is", "Maybe")."""
 
 
-def shows(paragraph: str) -> bool:
-    """Whether this paragraph, which ends at a call, says that the call is refused, quoted or an example."""
+def shows(paragraph: str, *, at_work: bool) -> bool:
+    """Whether this paragraph, which ends at a call, says that the call is refused, quoted or an example.
+
+    `at_work`: the answer follows the result of a tool.
+    """
     said = look_alikes.fold(paragraph).rstrip()
     sentence = _last_sentence(said)
     if not sentence:
         return said[-1:] in _CROSSES
-    line = said.rpartition("\n")[2].strip()
+    before, line = said[: -len(sentence)], said.rpartition("\n")[2].strip()
     label = Label(line)
-    announcement = announcements.find(sentence)
-    announced = announcement.end() if announcement is not None else None
-    if _is_heading(said, sentence, line, label, announced) or _is_taken_back(sentence, announced):
-        return True
     ended = said.rstrip(_CLOSERS)[-1:] in _ENDS
-    if conditions.not_now(sentence, ended=ended):
+    announcement = announcements.find(sentence)
+    goes_on = announcement is not None
+    if announcement is not None and announcement["faint"] is not None and ended:
+        announcement = None
+    announced = announcement.end() if announcement is not None else None
+    if _is_heading(said, sentence, line, label) or _is_taken_back(sentence):
+        return True
+    if conditions.not_now(sentence, ended=ended, announced_before=announces(before)):
         return True
     if _question_mark.search(said) is not None:
-        return consent.asks(sentence)
+        return consent.asks(sentence) or findings.is_about_texts(sentence)
     if speakers.speak(sentence) or telling.says_so(sentence):
         return True
-    if announced is None and announcements.tells(sentence):
-        return True
-    if announced is None and (
-        below.points(sentence) or about_texts.presents(sentence) or _was_refused(said[: -len(sentence)])
-    ):
+    if announced is None and (announcements.tells(sentence) or _was_refused(before)):
         return True
     shown_by_colon = label.ends_with_colon and not label.is_one_word and _foreign_script.search(sentence) is None
     if shown_by_colon and (announced is None or announcements.only_tells(sentence, announced)):
@@ -89,9 +88,9 @@ def shows(paragraph: str) -> bool:
     if announced is not None:
         return False
     if ended:
-        return statements.describes(sentence, before=said[: -len(sentence)])
+        return not findings.leads(sentence, before, goes_on=goes_on, at_work=at_work)
     breaks_off = _needs_an_object.search(sentence) is not None
-    return breaks_off or (not label.ends_with_colon and titles.is_unended(said))
+    return breaks_off or (not label.ends_with_colon and titles.is_unended(said, at_work=at_work))
 
 
 def announces(paragraph: str) -> bool:
@@ -99,7 +98,7 @@ def announces(paragraph: str) -> bool:
     return announcements.find(paragraph) is not None
 
 
-def _is_heading(said: str, sentence: str, line: str, label: Label, announced: int | None) -> bool:
+def _is_heading(said: str, sentence: str, line: str, label: Label) -> bool:
     """Whether the last line looks like a heading of a quoted text."""
     if (
         label.names_speaker_or_key
@@ -108,16 +107,12 @@ def _is_heading(said: str, sentence: str, line: str, label: Label, announced: in
         or _abbreviated.search(said) is not None
     ):
         return True
-    if titles.is_label(said):
-        return True
-    if announced is not None:
-        return False
-    return titles.is_title(label.text) or titles.is_title(sentence) or label.names_a_thing
+    return titles.is_label(said)
 
 
-def _is_taken_back(sentence: str, announced: int | None) -> bool:
+def _is_taken_back(sentence: str) -> bool:
     """Whether the sentence says outright that nothing is called now, or doubts whether it should be."""
-    if outright.is_final(sentence) or (announced is None and outright.shows(sentence)):
+    if outright.is_final(sentence):
         return True
     found = (outright.find(sentence), doubts.find(sentence))
     return any(words is not None and announcements.find(sentence, words.end()) is None for words in found)

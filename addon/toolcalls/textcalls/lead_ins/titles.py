@@ -5,19 +5,10 @@ from __future__ import annotations
 import re
 
 from ..line_heads import list_item
+from . import findings
 
 _PEOPLE = "human|user|system|q|a|question|answer|customer|client|interviewer|teacher|student|admin|person \\w"
 
-_TITLES = {
-    "what stands below": (
-        r"(?:[\w-]{1,20}\s){1,4}(?:follows?|(?:is|are|stands?) below)\W{0,3}\Z|below (?:is|are|you)\b"
-        r"|(?:\w{1,20}\s){1,5}(?:with|was|by|like) (?:this|these|the following)\W{0,3}\Z"
-    ),
-    "what happened": (
-        r"th(?:is|at) (?:is|was) (?:what|how) (?:failed|happened|it|they|he|she|was|came|you (?:wrote|sent))\b"
-    ),
-}
-_title = re.compile("|".join(_TITLES.values()), re.IGNORECASE)
 _ACTIVITIES = (
     r"now|next|then|first|finally|ok|okay|sure|done|continu\w{1,4}|tests?\Z|fix(?:es)?|steps?|phase|tasks?|parts?"
     r"|stage|round"
@@ -107,11 +98,6 @@ _tokens = re.compile(r"(?><[^<>\s]{1,40}>\s{0,4})++")
 """Only tags, such as the token that begins a text."""
 
 
-def is_title(line: str) -> bool:
-    """Whether this names what is below it."""
-    return _title.match(line) is not None
-
-
 def somebody_speaks(line: str) -> bool:
     """Whether this line of a dialogue is spoken by anyone but the assistant."""
     return _speaker.match(line) is not None
@@ -126,7 +112,7 @@ def is_label(paragraph: str) -> bool:
     return not above and any(known.match(line) is not None for known in (_NAMES, _LABELS, _example))
 
 
-def is_unended(paragraph: str) -> bool:
+def is_unended(paragraph: str, *, at_work: bool) -> bool:
     """Whether the last line, which announces nothing and has no full stop, is a title or continues below.
 
     It is neither if it names a step, is a finding, or is an item of a list, where full stops are rare.
@@ -137,8 +123,10 @@ def is_unended(paragraph: str) -> bool:
     line = line.strip(_DECORATION)
     if numbered := _number.match(line):
         line = line[numbered.end() :]
-    if line in _LEFT_OVER or _stated.match(line) is not None:
+    if line in _LEFT_OVER:
         return False
+    if _stated.match(line) is not None:
+        return not findings.leads(line, "", goes_on=False, at_work=at_work)
     if _step.match(line) is not None:
         return _not_now.search(line) is not None
     if _without_spaces.search(line) is not None:

@@ -26,9 +26,11 @@ _words = re.compile(r"\w+")
 class WordsBefore:
     """The end of the paragraph above the current line."""
 
-    __slots__ = ("_ended", "_presented", "_spoken", "_text")
+    __slots__ = ("_at_work", "_ended", "_presented", "_spoken", "_text")
 
-    def __init__(self) -> None:
+    def __init__(self, *, at_work: bool = False) -> None:
+        """`at_work`: the answer follows the result of a tool."""
+        self._at_work = at_work
         self._text = ""
         self._ended = False
         """A blank line follows the paragraph."""
@@ -95,12 +97,12 @@ class WordsBefore:
         `alone`: only the line counts.
         """
         if not visible(line):
-            return is_code(self._text.rpartition("\n")[2]) or _shows(self._text, self._presented, self._spoken)
+            return is_code(self._text.rpartition("\n")[2]) or self._shows(self._text, self._presented, self._spoken)
         presented, spoken, above = self._presented, self._spoken, self._text + "\n"
         if alone or self._ended:
             presented, spoken = (0, False) if alone else self._presented_next()
             above = ""
-        return not has_words(line) or is_code(line) or _shows((above + line)[-KEPT:], presented, spoken)
+        return not has_words(line) or is_code(line) or self._shows((above + line)[-KEPT:], presented, spoken)
 
     def _presented_next(self) -> tuple[int, bool]:
         """How many paragraphs, from the next one on, may be a presented text, and whether someone speaks in it."""
@@ -109,8 +111,7 @@ class WordsBefore:
         left = max(0, self._presented - 1)
         return left, self._spoken and left > 0
 
-
-def _shows(paragraph: str, presented: int, spoken: bool) -> bool:
-    if presented == _PRESENTED or (presented and (spoken or not announces(paragraph))):
-        return True
-    return shows(paragraph)
+    def _shows(self, paragraph: str, presented: int, spoken: bool) -> bool:
+        if presented == _PRESENTED or (presented and (spoken or not announces(paragraph))):
+            return True
+        return shows(paragraph, at_work=self._at_work)
