@@ -31,7 +31,7 @@ LONGEST = 0.5
 """Seconds of the processor for one step of the loop, mitmproxy's own part included; goal and figures: docs/evidence/faults.md."""
 READ = 65_536
 
-OF_THE_ISSUE = (
+NAMED_INPUTS = (
     "an f-string of 600 KB",
     "Gemma's format, 1 MB",
     "`data: x` and a CR, 125,000 times",
@@ -48,7 +48,7 @@ WORST = {
 CASES = [
     (protocol, name)
     for protocol in WIRES
-    for name in (answers(protocol) if FULL else (*(OF_THE_ISSUE if protocol == "chat" else ()), *WORST[protocol]))
+    for name in (answers(protocol) if FULL else (*(NAMED_INPUTS if protocol == "chat" else ()), *WORST[protocol]))
 ]
 
 
