@@ -31,7 +31,8 @@ _MOST_WRAPPERS = 3
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_TWO_LINE_FEEDS = re.compile(rb"\n\n")
+_LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
+"""An event of a block without CR: lines up to a blank one, or a rest without a blank line."""
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
@@ -83,8 +84,8 @@ def split(block: bytes) -> list[bytes]:
             return [block]
         if end < 0:
             return _split_long(block)
-        blank_lines = _TWO_LINE_FEEDS.finditer(block)
-    elif len(block) > _LONG_LINE * (block.count(b"\n") + block.count(b"\r")):
+        return _LF_EVENT.findall(block)
+    if len(block) > _LONG_LINE * (block.count(b"\n") + block.count(b"\r")):
         blank_lines = _blank_lines(block)
     else:
         blank_lines = _BLANK_LINE.finditer(block)
@@ -125,15 +126,11 @@ def read_event(raw: bytes) -> Event:
     """Parse the bytes of one event."""
     line = raw.find(b"\n") + 1 if raw.startswith(b"event: ") else 0
     if raw.startswith(b"data: ", line) and raw.find(b"\n", line) == len(raw) - 2 and raw.find(b"\r") < 0:
-        return Event(raw, _decoded(raw, line + 6), raw[7 : line - 1].decode("utf-8", "replace") if line else "")
+        # Long data is decoded without copying its bytes first.
+        data = (raw if len(raw) < _LONG_EVENT else memoryview(raw))[line + 6 : -2]
+        kind = raw[7 : line - 1].decode("utf-8", "replace") if line else ""
+        return Event(raw, str(data, "utf-8", "replace"), kind)
     return _read_lines(raw)
-
-
-def _decoded(raw: bytes, start: int) -> str:
-    """The text from `start` to the blank line; a long event is decoded without copying its bytes first."""
-    if len(raw) < _LONG_EVENT:
-        return raw[start:-2].decode("utf-8", "replace")
-    return str(memoryview(raw)[start:-2], "utf-8", "replace")
 
 
 def _read_lines(raw: bytes) -> Event:
