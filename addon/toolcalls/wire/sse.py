@@ -31,7 +31,7 @@ _MOST_WRAPPERS = 3
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_LF_EVENT = re.compile(rb".*+\n(?:.++\n)*+\n|(?s:.++)")
+_LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
 """An event of a block without CR: lines up to a blank one, or a rest without a blank line."""
 
 
