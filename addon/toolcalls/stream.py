@@ -310,8 +310,7 @@ class Stream:
     def _hold(self, key: str, raw: bytes, size: int) -> None:
         """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
         values = len(raw) - len(raw.translate(None, b",[")) - len(raw) // _ENVELOPE
-        if values > 0:
-            self._values_left.spend(values)
+        self._values_left.spend(max(0, values))
         self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:

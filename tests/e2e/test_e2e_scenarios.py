@@ -141,6 +141,7 @@ TEXT = {
     "chat-text-introduction-announces": "The build is stale, so I run\n",
     "chat-data-inside-data": "Let me do that.",
     "chat-python-payload": "It's a Python dict",
+    "chat-text-finding-after-a-result": "The rounding is in `src/cart.ts`.\n\n",
     "chat-text-harmony-glued": "We need the files.",
     "chat-text-unclosed-parameter": "I run the tests.\n",
     "messages-block-type-mismatch-newline": "",

@@ -208,7 +208,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call below a description of calls stays text", "../must_not_run/test_quotations.py is_text_and", "findings are told from descriptions",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return statements.describes(sentence,", "return False and statements.describes(sentence,"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return not findings.leads(sentence,", "return False and not findings.leads(sentence,"),),
     ),
     Mutation(
         "promise: a call below a colon that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a colon needs words of doing",
@@ -280,7 +280,7 @@ PROMISES = (
     Mutation(
         "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
         ((ENGINE + "textcalls/lead_ins/paragraph.py", "        or titles.somebody_speaks(line)\n", ""),
-         (ENGINE + "textcalls/lead_ins/paragraph.py", "return titles.is_title(label.text) or titles.is_title(sentence) or label", "return label")),
+         (ENGINE + "textcalls/lead_ins/paragraph.py", "return titles.is_label(said)", "return False")),
     ),
     Mutation(
         "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
@@ -333,11 +333,23 @@ PROMISES = (
     ),
     Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
-        ((ENGINE + "turn/resent.py", "return alike is not None and alike.kept and _same(alike, call)", "return False"),),
+        ((ENGINE + "turn/resent.py", "return any(telling.may_repeat(one.telling) and one.kept and _same(one, call) for one in found)", "return False"),),
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
-        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(snapshot) or self.open(", "item = self.open("),),
+        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(snapshot)", "item = None"),),
+    ),
+    Mutation(
+        "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
+        ((ENGINE + "turn/resent.py", "lost_its_id or told_apart or self.answer_id != earlier.answer_id", "lost_its_id or told_apart"),),
+    ),
+    Mutation(
+        "promise: a call behind the end of an answer does not run", "../must_not_run/test_answers_that_begin_again.py behind_the_terminal_event", "calls behind the terminal event are dropped",
+        ((ENGINE + "dialects/responses/dialect.py", "return Replace() if _CALL_BEHIND.search(data) else PASS", "return PASS"),),
+    ),
+    Mutation(
+        "promise: a bracket is added only if the tool can take the result", "../must_not_run/test_repairs_against_the_schema.py cannot_take_is_refused", "the schema is asked",
+        ((ENGINE + "mend/mender.py", "if not _GUESSED.isdisjoint(mended.steps) and", "if False and"),),
     ),
     Mutation(
         "promise: two different arguments for one call", "../must_not_run/test_calls_at_one_index.py tell_another_run_nothing", "the start of a block and its deltas are compared",
@@ -361,7 +373,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "lines without an end are known",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return breaks_off or (not label.ends_with_colon and titles.is_unended(said))", "return False"),),
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return breaks_off or (not label.ends_with_colon and titles.is_unended(said, at_work=at_work))", "return False"),),
     ),
     Mutation(
         "promise: a call with placeholders stays text", "../textcalls/test_placeholders.py placeholders", "values are looked at",

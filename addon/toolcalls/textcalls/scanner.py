@@ -81,9 +81,8 @@ class Scanner:
     ) -> None:
         """`in_request`: whether the text of a call of this tool appears in what the model was given to read.
 
-        `begins`: no text came before this one. `weak`: a message that is all in a weak format, such as bare JSON, may
-        be a call. `quoting`: the quoting state after the text before this one. `at_work`: the answer follows the
-        result of a tool. `work`: the work budget.
+        `begins`: no text came before this one. `weak`: a message of nothing but bare JSON and the like may be a call.
+        `quoting`: the quoting state after the text before. `at_work`: the answer follows the result of a tool.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
