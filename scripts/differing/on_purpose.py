@@ -21,6 +21,7 @@ _LOST_RESULTS = "request: a result that lost its call is told"
 _OTHER = "[toolfix] Another result of a call that has one already"
 _OTHER_RESULTS = "request: a second result of a call that says something else is kept as text"
 _CHOICE = "one choice was asked for, and another one has calls too"
+_SENT_WHOLE = "the same call was sent as a whole while this one was arriving"
 _RESPONSES_PAIRS = "issue 20: Responses items are paired with their results by what hosts accept"
 _LIMIT = "rebuild: what is held is counted in one place, so that the limit is met a little earlier or later"
 _NOT_JSON = "rebuild: WebSocket messages are events, and one that is not JSON, or has line ends, is treated as in SSE"
@@ -89,8 +90,8 @@ def _doubted(job: Job, old: Any, new: Any) -> bool:
     return _MIXED in {outcome.get("reason") for outcome in new if outcome not in old}
 
 
-def _of_further_choices(job: Job, old: Any, new: Any) -> bool:
-    return _CHOICE in {outcome.get("reason") for outcome in new}
+def _refused_because(reason: str) -> Callable[[Job, Any, Any], bool]:
+    return lambda job, old, new: reason in {outcome.get("reason") for outcome in new}
 
 
 def _searched(job: Job, old: Any, new: Any) -> bool:
@@ -103,6 +104,7 @@ _REASONS: dict[str, Callable[[Job, Any, Any], bool]] = {
     _RENAMED: _runs_once,
     "issue 16: inner quotes are not mended where the value may have been cut": _refuses_cut,
     "8281a55: a call whose name came twice, not with each fragment, counts only as strict JSON": _doubted,
-    "calls of a further choice, where one was asked for, are refused": _of_further_choices,
+    "calls of a further choice, where one was asked for, are refused": _refused_because(_CHOICE),
+    "a call that is sent while it arrives is refused if the same call was sent whole": _refused_because(_SENT_WHOLE),
     "issue 16: which text is a call": _searched,
 }
