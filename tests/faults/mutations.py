@@ -121,7 +121,8 @@ script.ReloadInterval = 0.05'''),),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call, by their item and by their meaning",
         ((ENGINE + "turn/item_assembler.py", "            snapshot.wire_id\n            and call is not None", "            False\n            and call is not None"),
-         (ENGINE + "turn/resent.py", "call.kept = call.out or not call.sent_whole", "call.kept = True")),
+         (ENGINE + "turn/item_assembler.py", "return _behind_the_end(known)", "pass"),
+         (ENGINE + "turn/resent.py", "call.sent_whole = self._repeats(call)", "call.sent_whole = False")),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",

@@ -62,7 +62,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: an id names one call", "../must_not_run/test_resent_calls.py resent or again or twice", "calls are compared with those that went out",
-        ((ENGINE + "turn/resent.py", "def knows(self, key: str) -> bool:", "def knows(self, key: str) -> bool:\n        return False\n"),),
+        ((ENGINE + "turn/resent.py", "call.sent_whole = self._repeats(call)", "call.sent_whole = False"),),
     ),
     Mutation(
         "promise: /metrics is shown to nobody", "../e2e/test_e2e_metrics.py by_default_nobody", "the option is asked",
