@@ -232,6 +232,9 @@ def row(mutation: Mutation) -> tuple[str, bool]:
 
 
 def main(words: list[str]) -> int:
+    if not (ROOT / ".venv-clients").exists():
+        print("There is no .venv-clients, which some of these tests need: run scripts/test first.", file=sys.stderr)
+        return 2
     chosen = [one for one in (*MUTATIONS, *PROMISES) if not words or any(word in one.fault for word in words)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         if "--whole" in sys.argv:
