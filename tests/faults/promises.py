@@ -333,7 +333,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
-        ((ENGINE + "turn/resent.py", "return any(telling.may_repeat(one.telling) and one.kept and _same(one, call) for one in found)", "return False"),),
+        ((ENGINE + "turn/resent.py", "return any(arrival.may_repeat(one.arrival) and one.kept and _same(one, call) for one in found)", "return False"),),
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
@@ -341,11 +341,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
-        ((ENGINE + "turn/resent.py", "lost_its_id or told_apart or self.answer_id != earlier.answer_id", "lost_its_id or told_apart"),),
+        ((ENGINE + "turn/resent.py", "lost_its_id or in_other_events or self.answer_id != earlier.answer_id", "lost_its_id or in_other_events"),),
     ),
     Mutation(
         "promise: a call behind the end of an answer does not run", "../must_not_run/test_answers_that_begin_again.py behind_the_terminal_event", "calls behind the terminal event are dropped",
-        ((ENGINE + "dialects/responses/dialect.py", "return Replace() if _CALL_BEHIND.search(data) else PASS", "return PASS"),),
+        ((ENGINE + "dialects/responses/dialect.py", "return Replace() if _ABOUT_A_CALL.search(data) else PASS", "return PASS"),),
     ),
     Mutation(
         "promise: a bracket is added only if the tool can take the result", "../must_not_run/test_repairs_against_the_schema.py cannot_take_is_refused", "the schema is asked",

@@ -217,8 +217,7 @@ class Answer:
         return assembled.live
 
     def _may_repeat(self, assembled: AssembledCall) -> bool:
-        """Whether an earlier call has the same key, or is of another answer: the two must be compared before this one
-        is sent."""
+        """Whether the call must be compared before it is sent: another one has its key or is of another answer."""
         if self._live_answer not in (None, assembled.answer_id):
             return True
         named = bool(assembled.id) and assembled.key in self._live_keys

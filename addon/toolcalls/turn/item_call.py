@@ -174,21 +174,21 @@ class ItemCall(AssembledCall):
         return compared
 
     def note_listed(self, snapshot: CallSnapshot) -> None:
-        """Take the entry of the call in the list of all items; a call that was sent already is told by it too."""
+        """Take the entry of the call in the list of all items; it counts for a call that was sent already, too."""
         self.in_list = snapshot
         if self.compared is not None:
             self.compared.events = self._events()
 
     def _events(self) -> frozenset[str]:
-        """The kinds of events that told the call."""
-        told = {
+        """The kinds of events that contained the call."""
+        seen = {
             "announcement": self.announcement,
             "fragments": self.fragments,
             "arguments": self.arguments_done,
             "end": self.end,
             "list": self.in_list,
         }
-        return frozenset(kind for kind, said in told.items() if said)
+        return frozenset(kind for kind, event in seen.items() if event)
 
     # Long arguments
 

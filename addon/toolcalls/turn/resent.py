@@ -5,7 +5,7 @@ arguments that mean the same, is the same call, sent again; with other arguments
 id. Calls with different ids are different calls, however alike, and so are the calls of a server that gives no ids.
 A call that means the same as an earlier one, but whose id was lost or changed, is that call, sent again: it has no id
 and the earlier one has; it is of another answer, because a gateway asked its upstream again in the middle of the
-stream; or no kind of event told both, and each call has only one event of a kind (Responses). The meaning is the
+stream; or no kind of event contained both, although each kind contains a call once (Responses). The meaning is the
 value: spaces, the order of keys and encoding twice do not count. Arguments are compared only in these cases, and if
 an id arrives twice.
 """
@@ -28,20 +28,20 @@ _LONG: Final = 4096
 """Arguments with more characters are compared as text."""
 
 
-class Telling(NamedTuple):
-    """How a call was told: this decides whether it can be another call that means the same."""
+class Arrival(NamedTuple):
+    """How a call arrived: this decides whether it can be an earlier call that means the same."""
 
     has_id: bool
     answer_id: str
     """The id of the answer in which it began."""
     events: frozenset[str]
-    """The kinds of events that told it, in protocols in which several do."""
+    """The kinds of events that contained it, in protocols in which several do."""
 
-    def may_repeat(self, earlier: Telling) -> bool:
-        """Whether a call told like this may be an earlier one, whose id was lost or changed."""
+    def may_repeat(self, earlier: Arrival) -> bool:
+        """Whether a call that arrived like this may be an earlier one, whose id was lost or changed."""
         lost_its_id = earlier.has_id and not self.has_id
-        told_apart = bool(self.events and earlier.events) and self.events.isdisjoint(earlier.events)
-        return lost_its_id or told_apart or self.answer_id != earlier.answer_id
+        in_other_events = bool(self.events and earlier.events) and self.events.isdisjoint(earlier.events)
+        return lost_its_id or in_other_events or self.answer_id != earlier.answer_id
 
 
 @dataclass(slots=True)
@@ -63,11 +63,11 @@ class ComparedCall:
     answer_id: str = ""
     """The id of the answer in which it began."""
     events: frozenset[str] = frozenset()
-    """The kinds of events that told it, in protocols in which several do."""
+    """The kinds of events that contained it, in protocols in which several do."""
     out: bool = False
     """It was sent, at least in part."""
     sent_whole: bool = False
-    """Another call was sent that it only repeats."""
+    """It repeats a call that was sent."""
     kept: bool = True
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
@@ -77,8 +77,8 @@ class ComparedCall:
         return self.key not in ("", self.fallback_key) and not self.borrowed
 
     @property
-    def telling(self) -> Telling:
-        return Telling(self.has_id, self.answer_id, self.events)
+    def arrival(self) -> Arrival:
+        return Arrival(self.has_id, self.answer_id, self.events)
 
     @property
     def blank(self) -> bool:
@@ -98,7 +98,7 @@ class ComparedCall:
 class ResentCalls:
     """The calls of one answer so far."""
 
-    __slots__ = ("_by_key", "_by_meaning", "_calls", "_full_names", "_tellings", "_tools", "_unread", "_values")
+    __slots__ = ("_arrivals", "_by_key", "_by_meaning", "_calls", "_full_names", "_tools", "_unread", "_values")
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -110,9 +110,9 @@ class ResentCalls:
         self._unread: list[ComparedCall] = []
         """Calls that are not in `_by_meaning` yet."""
         self._by_meaning: dict[tuple[str, bytes], list[ComparedCall]] = {}
-        """Calls by name and meaning, told in different ways: filled when a call arrives that may repeat one."""
-        self._tellings: dict[Telling, None] = {}
-        """How the calls so far were told."""
+        """Calls by name and meaning, one for each way to arrive: filled when a call arrives that may repeat one."""
+        self._arrivals: dict[Arrival, None] = {}
+        """How the calls so far arrived."""
 
     def knows(self, key: str) -> bool:
         """Whether a call with this id has already arrived."""
@@ -121,7 +121,7 @@ class ResentCalls:
     def _keep(self, call: ComparedCall) -> None:
         self._calls.append(call)
         self._unread.append(call)
-        self._tellings[call.telling] = None
+        self._arrivals[call.arrival] = None
         for key in {call.key, call.fallback_key} - {""}:
             self._by_key.setdefault(key, []).append(call)
 
@@ -154,18 +154,18 @@ class ResentCalls:
 
     def _repeats_under_another_id(self, call: ComparedCall) -> bool:
         """Whether a call means the same as an earlier one, whose id it lost or changed."""
-        telling = call.telling
-        if not call.certain or not any(telling.may_repeat(earlier) for earlier in self._tellings):
+        arrival = call.arrival
+        if not call.certain or not any(arrival.may_repeat(earlier) for earlier in self._arrivals):
             return False
         unread, self._unread = self._unread, []
         for one in unread:
             alike = self._by_meaning.setdefault((self._full(one.name), one.meaning[1]), [])
             if one.certain and not any(
-                known.telling == one.telling and known.readable >= one.readable for known in alike
+                known.arrival == one.arrival and known.readable >= one.readable for known in alike
             ):
                 alike.append(one)
         found = self._by_meaning.get((self._full(call.name), call.meaning[1]), ())
-        return any(telling.may_repeat(one.telling) and one.kept and _same(one, call) for one in found)
+        return any(arrival.may_repeat(one.arrival) and one.kept and _same(one, call) for one in found)
 
     def _mended_alike(self, call: ComparedCall, earlier: list[ComparedCall]) -> bool:
         """Whether the call equals one of these once its shape is mended: `"timeout": "1"` is `"timeout": 1`.

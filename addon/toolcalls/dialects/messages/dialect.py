@@ -50,8 +50,8 @@ class Messages(Dialect):
     """The dialect of `/v1/messages`."""
 
     __slots__ = (
-        "_calls_behind",
         "_ended",
+        "_has_calls",
         "_may_follow",
         "_mender",
         "_policy",
@@ -71,8 +71,8 @@ class Messages(Dialect):
         self._started = False
         self._ended = False
         """A message_stop or an error was sent: nothing may follow."""
-        self._calls_behind = False
-        """The answer has calls, before or behind its end."""
+        self._has_calls = False
+        """The answer has calls, before or after its end; noted when something follows the end."""
         self._stop = WaitingStopReason()
         self._may_follow = request.choices is None or len(request.tools) > 0
         """A call may follow a stop reason. False if the request declares no tools."""
@@ -139,7 +139,7 @@ class Messages(Dialect):
         read = self._reader.read(event, data)
         kind = read.payload["type"]
         if self._ended:
-            return self._take_behind_the_end(kind, read)
+            return self._take_after_the_end(kind, read)
         if kind not in EVENTS:
             return self._pass_or_wait(event)
         reply = ReplyBuilder(event.raw)
@@ -163,11 +163,11 @@ class Messages(Dialect):
             self._error(read, reply)
         return reply.verdict()
 
-    def _take_behind_the_end(self, kind: str, read: ReadEvent) -> Verdict:
+    def _take_after_the_end(self, kind: str, read: ReadEvent) -> Verdict:
         """Drop what follows the end if the answer has calls, there or before: they would run unmended, or again."""
         calls = any(isinstance(part, CallStart | Fragment) for part in read.parts)
-        self._calls_behind = self._calls_behind or calls or self._sequence.answer.outgoing.sent > 0
-        return Replace() if kind == MESSAGE_STOP or (kind in BLOCK_EVENTS and self._calls_behind) else PASS
+        self._has_calls = self._has_calls or calls or self._sequence.answer.outgoing.sent > 0
+        return Replace() if kind == MESSAGE_STOP or (kind in BLOCK_EVENTS and self._has_calls) else PASS
 
     # The start
 

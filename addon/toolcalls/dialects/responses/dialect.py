@@ -41,7 +41,7 @@ from .text_items import TextItems
 
 _CREATED = "response.created"
 _ECHOES = frozenset({_CREATED, "response.in_progress", "response.queued"})
-_CALL_BEHIND = re.compile(
+_ABOUT_A_CALL = re.compile(
     r'"(?:function_call|custom_tool_call|response\.(?:function_call_arguments|custom_tool_call_input)\.\w+)"'
 )
 """In an event about a call: the type of the event or of an item in it. In a text its quotes would be escaped."""
@@ -55,6 +55,7 @@ class Responses(Dialect):
 
     __slots__ = (
         "_answer",
+        "_begun",
         "_calls",
         "_finalizer",
         "_freeform",
@@ -82,6 +83,8 @@ class Responses(Dialect):
         self._freeform = Freeform(self._items, self._writer, mender.ids)
         self._repeated = RepeatedString()
         self._started = False
+        self._begun = 0
+        """How many times the answer began."""
         self._over = False
 
     @property
@@ -92,8 +95,8 @@ class Responses(Dialect):
         self._texts.lesson = self._calls.lesson = None
         data = event.data or ""
         if self._over:
-            # A call behind the terminal event would run unmended, or again.
-            return Replace() if _CALL_BEHIND.search(data) else PASS
+            # A call after the terminal event would run unmended, or again.
+            return Replace() if _ABOUT_A_CALL.search(data) else PASS
         if self.framing is SSE and not event.raw.endswith(_COMPLETE_ENDS):
             return self._read_tail(event, data)
         if event.type in _ECHOES and self._pass_unread(event, data):
@@ -241,7 +244,8 @@ class Responses(Dialect):
         self._started = True
         self._finalizer.created = data
         if kind == _CREATED:
-            self._answer.assembler.answer_id += "again "
+            self._begun += 1
+            self._answer.assembler.answer_id = str(self._begun)
 
     def _forward(self, incoming: IncomingEvent) -> bytes:
         """Forward an event of a server-side tool, an event of a freeform call, or an unknown event."""
