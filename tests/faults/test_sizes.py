@@ -126,6 +126,7 @@ def test_a_million_tool_calls_are_not_remembered_one_by_one(protocol: str, argum
     wanted = 1_000_000 if FULL or protocol == "chat" else 100_000
     rounds = (wanted - count) // 500
     limited = stage.run(stage.metric("toolfix_limited_total"))
+    calls = stage.run(stage.metric("toolfix_calls_total"))
 
     async def play(line: Line) -> None:
         await line.head()
@@ -142,6 +143,7 @@ def test_a_million_tool_calls_are_not_remembered_one_by_one(protocol: str, argum
     assert got.end == COMPLETE
     assert got.size >= rounds * len(last)
     assert stage.run(stage.metric("toolfix_limited_total")) == limited + 1
+    assert stage.run(stage.metric("toolfix_calls_total")) <= calls + 500
 
 
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
