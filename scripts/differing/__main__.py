@@ -8,7 +8,6 @@ import json
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import IO, Any
 
 from scripts.shared.versions import ROOT, comparing, environment_of, unpacked
 
-from . import jobs, on_purpose
+from . import jobs
 
 
 def main() -> int:
@@ -43,13 +42,9 @@ def main() -> int:
         recorded, made = (_asked_for(work, asked.protocol, asked.without) for work in (recorded, made))
         began = time.monotonic()
         count = differences = 0
-        explained: Counter[str] = Counter()
         for job, one, other in _both(chain(recorded, islice(made, asked.inputs)), old, new):
             count += 1
-            reason = on_purpose.reason_for(job, one, other) if one != other and asked.tag == on_purpose.TAG else ""
-            if reason:
-                explained[reason] += 1
-            elif one != other:
+            if one != other:
                 differences += 1
                 if differences <= asked.show:
                     _show(job, one, other)
@@ -58,8 +53,6 @@ def main() -> int:
         for process in (old, new):
             _input(process).close()
             process.wait()
-    for reason, times in explained.most_common():
-        print(f"on purpose: {times:,} times, {reason}")
     print(f"{asked.tag}: {count:,} jobs in {time.monotonic() - began:.0f} s, {differences:,} differences")
     return 1 if differences else 0
 
