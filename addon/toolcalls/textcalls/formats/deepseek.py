@@ -5,10 +5,11 @@ Step3 uses the same tokens, with plain underscores, around a `<steptml:invoke>`.
 
 from __future__ import annotations
 
-from ..cursor import CutOff, NotACall, Step
+from ..cursor import Step
 from ..jsontext import read_json
 from ..region import Format, Region
 from . import invoke
+from .token_section import TokenSection
 
 
 def _spelled(*words: str) -> tuple[str, ...]:
@@ -16,26 +17,18 @@ def _spelled(*words: str) -> tuple[str, ...]:
     return tuple(f"<{bar}{join.join(words)}{bar}>" for bar in "｜|" for join in ("▁", "_", " ", "\\_"))
 
 
-_SECTION = _spelled("tool", "calls", "begin")
-_CALL = tuple(token for token in _spelled("tool", "call", "begin") if token != "<|tool_call_begin|>")
+_SECTION = TokenSection(
+    begin=_spelled("tool", "calls", "begin"),
+    # Kimi K2 has this spelling too, and other tokens around it.
+    call=tuple(token for token in _spelled("tool", "call", "begin") if token != "<|tool_call_begin|>"),
+    call_end=_spelled("tool", "call", "end"),
+    end=_spelled("tool", "calls", "end"),
+)
 _SEPARATOR = _spelled("tool", "sep")
-_CALL_END = _spelled("tool", "call", "end")
-_SECTION_END = _spelled("tool", "calls", "end")
-_ENDS = (*_CALL_END, *_SECTION_END)
 
 
 def read(region: Region) -> Step[None]:
-    yield from region.optional(_SECTION)
-    count = 0
-    while True:
-        begun = yield from region.optional(_CALL)
-        if begun is None:
-            break
-        yield from _call(region)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional(_SECTION_END)
+    yield from _SECTION.read(region, _call)
 
 
 def _call(region: Region) -> Step[None]:
@@ -46,22 +39,18 @@ def _call(region: Region) -> Step[None]:
         inner, _ = yield from region.ahead(("<steptml:invoke ", "<invoke "))
         if inner:
             yield from invoke.read_inside(region, "step3")
-            yield from region.optional(_CALL_END)
+            yield from region.optional(_SECTION.call_end)
             return
         format = "deepseek-v3"
         written = yield from region.word("`{")
     yield from region.space()
     fence = yield from region.optional(("```json", "```"))
     yield from region.space()
-    body = yield from read_json(region, _ENDS)
+    body = yield from read_json(region, (*_SECTION.call_end, *_SECTION.end))
     if fence:
         yield from region.optional(("```",))
-    found, length = yield from region.ahead((*_ENDS, *_CALL))
-    if found in _CALL_END:
-        region.pos += length
-    elif found is None:
-        raise NotACall
+    yield from _SECTION.end_call(region)
     region.add(region.names.resolve(written), body, format)
 
 
-FORMATS = (Format("deepseek-v3", (*_SECTION, *_CALL), read),)
+FORMATS = (Format("deepseek-v3", _SECTION.openers, read),)

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from ..cursor import CutOff, NotACall, Step
+from ..cursor import NotACall, Step
 from ..envelope import object_of
 from ..jsontext import read_json
 from ..region import Format, Region
+from .token_section import TokenSection
 
-_SECTION = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
-_CALL = ("<|tool_call_begin|>",)
+_SECTION = TokenSection(
+    begin=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),
+    call=("<|tool_call_begin|>",),
+    call_end=("<|tool_call_end|>",),
+    end=("<|tool_calls_section_end|>", "<|tool_call_section_end|>"),
+)
 _ARGUMENTS = ("<|tool_call_argument_begin|>", "<|tool_call_arguments_begin|>")
-_CALL_END = ("<|tool_call_end|>",)
-_SECTION_END = ("<|tool_calls_section_end|>", "<|tool_call_section_end|>")
 
 
 def read(region: Region) -> Step[None]:
-    yield from region.optional(_SECTION)
-    count = 0
-    while True:
-        begun = yield from region.optional(_CALL)
-        if begun is None:
-            break
-        yield from _call(region)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional(_SECTION_END)
+    yield from _SECTION.read(region, _call)
 
 
 def _call(region: Region) -> Step[None]:
@@ -34,12 +27,8 @@ def _call(region: Region) -> Step[None]:
     begun = yield from region.optional(_ARGUMENTS)
     yield from region.space()
     if begun or (yield from region.peek()) == "{":
-        body = yield from read_json(region, (*_CALL_END, *_SECTION_END, *_CALL))
-    found, length = yield from region.ahead((*_CALL_END, *_SECTION_END, *_CALL))
-    if found in _CALL_END:
-        region.pos += length
-    elif found is None:
-        raise NotACall
+        body = yield from read_json(region, _SECTION.behind_a_call)
+    yield from _SECTION.end_call(region)
     arguments = object_of(body)
     if arguments is None:
         raise NotACall
@@ -49,4 +38,4 @@ def _call(region: Region) -> Step[None]:
     region.add(name, arguments, "kimi-k2")
 
 
-FORMATS = (Format("kimi-k2", (*_SECTION, *_CALL), read),)
+FORMATS = (Format("kimi-k2", _SECTION.openers, read),)
