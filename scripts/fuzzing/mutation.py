@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from copy import deepcopy
 from typing import Any
 
 MAX_INPUT = 32_768
@@ -191,7 +192,7 @@ def mutated_value(chance: random.Random, value: Any) -> Any:
     holders: list[tuple[Any, Any]] = []
     _places(value, holders)
     if not holders:
-        return chance.choice(VALUES)
+        return deepcopy(chance.choice(VALUES))
     holder, key = chance.choice(holders)
     match chance.randrange(7):
         case 0 if isinstance(holder, dict):
@@ -207,7 +208,8 @@ def mutated_value(chance: random.Random, value: Any) -> Any:
         case 5:
             holder[key] = [holder[key]] if chance.random() < 0.5 else json.dumps(holder[key])
         case _:
-            holder[key] = chance.choice(VALUES)
+            # A copy, because the next change may be made inside it.
+            holder[key] = deepcopy(chance.choice(VALUES))
     return value
 
 

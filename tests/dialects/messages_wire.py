@@ -126,10 +126,10 @@ class Run:
         return self.answer.outcomes
 
     def feed(self, chunk: bytes) -> bytes:
-        return b"".join(self.answer.feed(chunk))
+        return _joined(self.answer.feed(chunk))
 
     def close(self) -> bytes:
-        out = b"".join(self.answer.close())
+        out = _joined(self.answer.close())
         if self.answer.failure is not None:
             raise self.answer.failure
         return out
@@ -138,6 +138,11 @@ class Run:
         edges = [0, *(cuts or []), len(body)]
         out = [self.feed(body[here:there]) for here, there in itertools.pairwise(edges)]
         return b"".join([*out, self.close()])
+
+
+def _joined(pieces: list[bytes]) -> bytes:
+    assert all(pieces), "an empty chunk ends a chunked response"
+    return b"".join(pieces)
 
 
 def cut_everywhere(body: bytes, seed: int = 1) -> list[list[int]]:

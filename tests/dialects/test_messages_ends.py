@@ -240,6 +240,13 @@ def test_unknown_events_pass():
     assert mended(body)[0] == body
 
 
+@pytest.mark.parametrize("behind", [text(1, "Done."), MESSAGE_STOP], ids=["a block", "the end"])
+def test_an_unknown_event_in_broken_json_behind_the_stop_reason_arrives_as_it_came(behind):
+    unknown = b'data: {"type": "tokens", "count": 1}}}\n\n'
+    sent, _ = mended(begin() + text(0, "Hello.") + reason("end_turn") + unknown + behind)
+    assert sent.count(unknown) == 1
+
+
 def test_a_fragment_behind_a_count_in_passing_is_no_end_either():
     """Even one that looks like the last fragment: what was counted before it is not the end of the answer."""
     first, last = fragment(0, A[:4]), fragment(0, A[4:])

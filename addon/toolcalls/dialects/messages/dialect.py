@@ -111,9 +111,10 @@ class Messages(Dialect):
     def _take_odd(self, event: Event, data: Any) -> Verdict:
         """Handle data that is not a JSON object."""
         odd = classify_data(event, data)
+        unnamed = event._replace(type="")  # Without a name, an event that the protocol has is written anew.
         match odd.kind:
             case DataKind.ERROR:
-                return self._take(Event(b"", event.data, ""), {"type": ERROR, "error": odd.value})
+                return self._take(unnamed, {"type": ERROR, "error": odd.value})
             case DataKind.KEEP_ALIVE:
                 return self._take_blank(event, (event.data or "").strip())
             case DataKind.DONE:
@@ -121,7 +122,7 @@ class Messages(Dialect):
             case DataKind.SEVERAL_LINES:
                 return SPLIT_LINES
             case DataKind.BROKEN:
-                return self._take(Event(b"", event.data, ""), odd.value)
+                return self._take(unnamed, odd.value)
         # Half an event at the end of a cut stream is dropped, because our own end follows.
         return Replace() if odd.kind is DataKind.TRUNCATED and self._started and not self._ended else PASS
 
