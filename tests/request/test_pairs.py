@@ -392,6 +392,17 @@ def test_a_repeated_id_that_toolfix_restores_is_no_sign_of_a_copy() -> None:
     assert "repeated message" not in steps
 
 
+@pytest.mark.parametrize(
+    ("protocol", "messages"),
+    [
+        ("chat", [user(), calls("a"), {**tool("a"), "role": "developer"}]),
+        ("messages", [user(), uses("a"), {**turn(result("a")), "role": "assistant"}]),
+    ],
+)
+def test_only_a_message_of_the_right_role_answers_a_call(protocol: str, messages: list[Json]) -> None:
+    assert up(protocol, {"messages": messages})[1] == {"cancelled call": 1}
+
+
 # Responses
 
 
@@ -511,6 +522,7 @@ def test_responses_histories_that_hosts_reject(came: list[Json], goes: list[Json
         pytest.param([item("a"), output("a"), user(), item("a"), output("a", "2")], id="each with its output"),
         pytest.param([item("a"), output("a"), user(), item("a", arguments='{"n": 1}')], id="other arguments"),
         pytest.param([item("a"), output("a"), user(), item("a", name="list")], id="another tool"),
+        pytest.param([item("a", type=["function_call"])] * 2, id="items of no type"),
     ],
 )
 def test_calls_that_share_an_id_and_are_no_copies_stay(items: list[Json]) -> None:

@@ -43,7 +43,7 @@ def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], revisio
 
 def _are_copies(calls: Sequence[Json], outputs: Mapping[str, str], revision: RequestEdit) -> bool:
     said = [{key: value for key, value in call.items() if key not in _NOT_COMPARED} for call in calls]
-    ours = all(call.get("type") in outputs and revision.touches(call.get("name")) for call in calls)
+    ours = all(str(call.get("type")) in outputs and revision.touches(call.get("name")) for call in calls)
     return ours and all(same(said[0], other) for other in said[1:])
 
 

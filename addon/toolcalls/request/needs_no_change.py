@@ -67,7 +67,7 @@ def _chat(request: Json, known: KnownGoodArguments, refusals: Refusals, results:
                 return False
             if message.get("function_call"):
                 return False
-        elif "tool_call_id" in message:
+        elif "tool_call_id" in message and message["role"] == "tool":
             waiting.remove(message["tool_call_id"])
             answered.append(message["tool_call_id"])
             results.append(message)
@@ -95,16 +95,16 @@ def _messages(request: Json, known: KnownGoodArguments, refusals: Refusals, resu
         for block in blocks:
             kind = block["type"]
             if kind == "tool_use":
-                if type(block["input"]) is not dict:
+                if type(block["input"]) is not dict or message["role"] != "assistant":
                     return False
                 ids.append(block["id"])
                 given.append(block["input"])
                 names.add(block["name"])
-            elif kind == "tool_result":
+            elif kind == "tool_result" and message["role"] == "user":
                 waiting.remove(block["tool_use_id"])
                 answered.append(block["tool_use_id"])
                 results.append(block)
-            elif waiting or (kind == "text" and not block["text"]):
+            elif waiting or kind == "tool_result" or (kind == "text" and not block["text"]):
                 return False
         if waiting:
             return False
