@@ -68,10 +68,10 @@ class AssembledCall:
     """The event for its end has arrived, if the protocol has one."""
     followed: bool = False
     """Something else arrived after it."""
-    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
-    """How many fragments were last joined, the result, and what had to be done for it."""
+    decided: tuple[str, tuple[str, ...]] = ("", ())
+    """The arguments as they were last decided, and what had to be done for it."""
     decided_count: int = -1
-    """How many fragments there were when it was last checked that they belong to one call."""
+    """How many fragments there were then."""
     ids: set[str] = field(default_factory=set)
     """The ids that its fragments arrived with."""
     last_id: str = ""
@@ -171,22 +171,16 @@ class AssembledCall:
             self.blank += 1
         return False
 
-    def from_fragments(self) -> tuple[str, tuple[str, ...]]:
-        """The arguments that the fragments make, joined once, and what had to be done for it."""
-        if self.joined[0] != len(self.fragments):
-            self.joined = (len(self.fragments), *full_arguments(self.fragments))
-        return self.joined[1:]
-
     def decide_arguments(self) -> tuple[str, tuple[str, ...]]:
-        """Like `from_fragments`, but first refuses the call if its fragments belong to two calls."""
+        """The arguments that the fragments make, and what had to be done for it. Refuses the call if its fragments
+        belong to two calls."""
         if self.decided_count != len(self.fragments):
-            text, steps = self.from_fragments()
+            text, steps = self.decided = full_arguments(self.fragments)
             self.look_at(text, steps)
             if self.fragments and not steps:
                 self.join(text)
-                self.joined = (1, text, ())
             self.decided_count = len(self.fragments)
-        return self.from_fragments()
+        return self.decided
 
     def look_at(self, text: str, steps: tuple[str, ...]) -> None:
         """Set `refusal_reason` if these arguments are from two calls. A single fragment or a snapshot is from one."""

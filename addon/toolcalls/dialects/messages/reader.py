@@ -62,7 +62,10 @@ class MessagesReader:
         """Parse an event whose data is a JSON object. An event that the protocol does not have gets no parts."""
         kind = data.get("type")
         typed = isinstance(kind, str) and kind != ""
-        error = error_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
+        named = kind if typed else event.type
+        # An event that the protocol does not have, or an error without its `error` object.
+        odd = named not in EVENTS or (named == ERROR and not isinstance(data.get("error"), dict))
+        error = error_in(data, event.type) if odd else None
         if error is not None:
             kind, typed = ERROR, False
             data = {"type": kind, "error": {"type": "api_error", **error}}
@@ -137,8 +140,3 @@ class MessagesReader:
 def call_start(block: Json, index: Place) -> CallStart:
     """The beginning of the call in a tool_use block."""
     return CallStart(index, string_of(block.get("id")), string_of(block.get("name")), block.get("input"), block)
-
-
-def _may_be_error(kind: Any, data: Json) -> bool:
-    """Whether this is an event that the protocol does not have, or an error without its `error` object."""
-    return kind not in EVENTS or (kind == ERROR and not isinstance(data.get("error"), dict))
