@@ -16,8 +16,7 @@ from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
 from .outgoing_calls import OutgoingCalls
 from .refusal_reasons import CUT_INSIDE
-from .structured_text import structured_around
-from .text_search import TextSearch
+from .structured_text import new_search
 
 
 class FragmentAnswer(Answer):
@@ -34,8 +33,7 @@ class FragmentAnswer(Answer):
     ) -> None:
         """`whole_calls`: calls arrive in one piece. `needs_finish_reason`: every complete answer has one."""
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
-        search = TextSearch(request, policy) if self.finds_calls else None
-        self.search = structured_around(search, request, policy, mender)
+        self.search = new_search(request, policy, mender, find_calls=self.finds_calls)
         self._whole_calls = whole_calls
         self._needs_finish_reason = needs_finish_reason
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)

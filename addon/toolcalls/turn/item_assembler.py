@@ -278,18 +278,17 @@ class ItemAssembler:
         if item is None or call is None:
             return None
         sharing = self._open_at(None) if wire_id in self._shared_ids else ()
-        if rivals := [one for _, one in sharing if one is not call and one.began_as(wire_id)]:
-            pass  # The id is that of several calls.
-        elif self._items.known(wire_id) is item and call.began_as(wire_id):
+        rivals = [one for _, one in sharing if one is not call and one.began_as(wire_id)]
+        if not rivals and self._items.known(wire_id) is item and call.began_as(wire_id):
             other = self._items.at(place)
             rival = other.call if other is not None else None
             if place in (None, call.place) or call.place is None or rival is None:
                 return None
             # The index names one call, the id another.
             rivals = [rival] if other is not None and other is not item and other.open else []
-        elif call.refusal_reason and self._ambiguous_since.get(place) == len(self._items.all):
-            return item
-        else:
+        elif not rivals:
+            if call.refusal_reason and self._ambiguous_since.get(place) == len(self._items.all):
+                return item
             rivals = [one for _, one in self._open_at(place) if one is not call]
         if not rivals:
             return item if call.refusal_reason else None

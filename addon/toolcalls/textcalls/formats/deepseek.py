@@ -5,9 +5,10 @@ Step3 uses the same tokens, with plain underscores, around a `<steptml:invoke>`.
 
 from __future__ import annotations
 
-from ..cursor import CutOff, NotACall, Step
+from ..cursor import NotACall, Step
 from ..jsontext import read_json
 from ..region import Format, Region
+from ..sections import read_section
 from . import invoke
 
 
@@ -25,17 +26,7 @@ _ENDS = (*_CALL_END, *_SECTION_END)
 
 
 def read(region: Region) -> Step[None]:
-    yield from region.optional(_SECTION)
-    count = 0
-    while True:
-        begun = yield from region.optional(_CALL)
-        if begun is None:
-            break
-        yield from _call(region)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional(_SECTION_END)
+    yield from read_section(region, _SECTION, _CALL, _SECTION_END, _call)
 
 
 def _call(region: Region) -> Step[None]:

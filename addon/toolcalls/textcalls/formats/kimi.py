@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from ..cursor import CutOff, NotACall, Step
+from ..cursor import NotACall, Step
 from ..envelope import object_of
 from ..jsontext import read_json
 from ..region import Format, Region
+from ..sections import read_section
 
 _SECTION = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
 _CALL = ("<|tool_call_begin|>",)
@@ -15,17 +16,7 @@ _SECTION_END = ("<|tool_calls_section_end|>", "<|tool_call_section_end|>")
 
 
 def read(region: Region) -> Step[None]:
-    yield from region.optional(_SECTION)
-    count = 0
-    while True:
-        begun = yield from region.optional(_CALL)
-        if begun is None:
-            break
-        yield from _call(region)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional(_SECTION_END)
+    yield from read_section(region, _SECTION, _CALL, _SECTION_END, _call)
 
 
 def _call(region: Region) -> Step[None]:

@@ -11,6 +11,7 @@ from ..cursor import CutOff, NotACall, Step
 from ..nesting import Markup, read_value
 from ..parameters import Parameters
 from ..region import Format, Region
+from ..sections import read_section
 from ..values import read, types
 
 _TOOLS = "<|open|>tools<|sep|>"
@@ -23,14 +24,7 @@ _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 def read_tools(region: Region) -> Step[None]:
-    yield from region.optional((_TOOLS,))
-    count = 0
-    while (yield from region.optional((_CALL,))):
-        yield from _call(region)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional((_TOOLS_END,))
+    yield from read_section(region, (_TOOLS,), (_CALL,), (_TOOLS_END,), _call)
 
 
 def _call(region: Region) -> Step[None]:
