@@ -18,7 +18,7 @@ from . import payload
 from .brackets import Brackets
 from .fragments import full_arguments, full_name, mixed
 from .live import LiveCall
-from .parts import Fragment, Place
+from .parts import Fragment, Index
 from .refusal_reasons import MIXED
 from .resent import ComparedCall
 
@@ -37,7 +37,7 @@ class AssembledCall:
     """Whatever else the upstream sent about the call, kept for the client (signatures and the like)."""
     escaped: IncrementalEscaper = field(default_factory=IncrementalEscaper)
     """Escapes long arguments while they arrive."""
-    place: Place = None
+    index: Index = None
     key: str = ""
     """What a repetition of the call has in common with it: the id, or else the index."""
     again: bool = False
@@ -98,13 +98,13 @@ class AssembledCall:
     @classmethod
     def of(cls, fragment: Fragment) -> AssembledCall:
         """A call that arrived in one piece."""
-        call = cls(key=fragment.id, place=fragment.place)
+        call = cls(key=fragment.id, index=fragment.index)
         call.take(fragment)
         return call
 
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Whether the fragment continues this call, which the upstream marked as unfinished."""
-        return self.unfinished and self.place == fragment.place
+        return self.unfinished and self.index == fragment.index
 
     def take(self, fragment: Fragment) -> None:
         """Take a whole call, or the next state of a call that the upstream marked as unfinished."""
@@ -210,7 +210,7 @@ class AssembledCall:
     def to_compare(self, name: str) -> ComparedCall:
         """Its form for comparisons with other calls of the answer."""
         text, _ = self.final_arguments(Finish.COMPLETE)
-        index = f"\0{self.place}"
+        index = f"\0{self.index}"
         compared = ComparedCall(self.key, name, text, index, certain=not self.refusal_reason, restated=self.restated)
         compared.borrowed = self.again and not self.id
         compared.answer_id = self.answer_id

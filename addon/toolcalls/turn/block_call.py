@@ -38,7 +38,7 @@ class BlockCall(AssembledCall):
             id=start.id,
             names=names,
             extra=start.extra,
-            place=start.place,
+            index=start.index,
             key=start.id,
             given=start.given,
             **more,

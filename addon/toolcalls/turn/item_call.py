@@ -21,7 +21,7 @@ class CallSnapshot:
 
     wire_id: str
     """The id of the item."""
-    place: int | None
+    wire_index: int | None
     call_id: str = ""
     name: str = ""
     namespace: str = ""
@@ -40,7 +40,7 @@ class ItemCall(AssembledCall):
 
     held_under: str = ""
     wire_id: str = ""
-    """The first item id that the upstream sent; `place` is the first index, `id` the client's id of the item."""
+    """The first item id that the upstream sent; `index` is the first index, `id` the client's id of the item."""
     announcement: CallSnapshot | None = None
     first: Any = None
     """The event with the first fragment."""

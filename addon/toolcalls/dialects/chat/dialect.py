@@ -157,7 +157,7 @@ class Chat(Dialect):
         state = self._choice(number or 0, bool(fragments))
         if number is not None and number != state.index:
             for fragment in fragments:
-                fragment.place = (number, fragment.place) if isinstance(fragment.place, int) else None
+                fragment.index = (number, fragment.index) if isinstance(fragment.index, int) else None
         if fragments and self._request.choices == 1:
             self._calling = (number or 0) if self._calling is None else self._calling
             for fragment in fragments if number not in (None, self._calling) else ():

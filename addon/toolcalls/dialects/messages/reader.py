@@ -13,9 +13,9 @@ from ...turn.parts import (
     CallStart,
     Failure,
     Fragment,
+    Index,
     OtherDelta,
     Part,
-    Place,
     ReadEvent,
     Stop,
     TextDelta,
@@ -55,7 +55,7 @@ class MessagesReader:
 
     def __init__(self, read_by_model: ReadByModel) -> None:
         self._read_by_model = read_by_model
-        self._last_index: Place = None
+        self._last_index: Index = None
         """The index of the last block that began: events without an index belong to that block."""
 
     def read(self, event: Event, data: Json) -> ReadEvent:
@@ -124,7 +124,7 @@ class MessagesReader:
         part: Part
         if kind == "input_json_delta":
             arguments = payload.text_of(delta.get("partial_json"))
-            part = Fragment(index, "", "", arguments, placed=index_of(data.get("index")) is not None)
+            part = Fragment(index, "", "", arguments, has_index=index_of(data.get("index")) is not None)
         elif kind == "text_delta" and text and isinstance(text, str):
             part = TextDelta(text, index)
         else:
@@ -132,11 +132,11 @@ class MessagesReader:
             part = OtherDelta(key=key, text=text, block=index, kind=_NEEDS.get(kind, ""))
         return ReadEvent(raw, data, [part])
 
-    def _index(self, data: Json) -> Place:
+    def _index(self, data: Json) -> Index:
         index = index_of(data.get("index"))
         return self._last_index if index is None else index
 
 
-def call_start(block: Json, index: Place) -> CallStart:
+def call_start(block: Json, index: Index) -> CallStart:
     """The beginning of the call in a tool_use block."""
     return CallStart(index, string_of(block.get("id")), string_of(block.get("name")), block.get("input"), block)
