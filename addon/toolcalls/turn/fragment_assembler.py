@@ -12,8 +12,8 @@
 |                           | name, after a complete call or with another    | at a new index, a call that has no |
 |                           | name                                           | index and no arguments yet         |
 
-Whether the calls gathered this way may run is decided in `calls_at_index.py`. All fragments
-without an index count as fragments at one index. A bool is not an index. Also:
+Whether the calls gathered this way may run is decided in `calls_at_index.py`. All fragments without an index count as
+fragments at one index. A bool is not an index. Also:
 - If some fragments have an index and others have none, those without may belong to any call: as soon as one call
   cannot be attributed with certainty, or begins in the middle of its arguments, either all calls run or none does.
 - An id at two indices means two calls (`resent.py` decides whether the second is the first one sent again).
