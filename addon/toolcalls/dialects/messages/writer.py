@@ -66,9 +66,13 @@ class BlockWriter:
         self.count += 1
         return self.renumbered(read)
 
-    def begin(self, kind: str, upstream_index: Index) -> bytes:
-        """Open an empty block of ours."""
-        return self._begin(kind, upstream_index, _EMPTY_BLOCKS[kind])
+    def begin(self, kind: str, upstream_index: Index, block: Json | None = None) -> bytes:
+        """Open a block of ours, empty unless `block` says what it begins with."""
+        index = self.count
+        self.open = OpenBlock(kind, upstream_index, index)
+        self.count += 1
+        content = _EMPTY_BLOCKS[kind] if block is None else block
+        return write({"type": BLOCK_START, "index": index, "content_block": content})
 
     def close_block(self) -> bytes:
         """Close the open block, because its own stop event is missing or arrives too late."""
@@ -128,7 +132,7 @@ class BlockWriter:
         return [start, fill_placeholder(delta, call.pieces), self.close_block()]
 
     def call_start(self, block: Json, identity: str, name: str, upstream_index: Index) -> bytes:
-        return self._begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
+        return self.begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
 
     def call_delta(self, text: str) -> bytes:
         assert self.open is not None
@@ -138,9 +142,3 @@ class BlockWriter:
     def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
         """The rest of a fragment of arguments, which is not sent yet."""
         return write({**read.payload, "delta": {"type": "input_json_delta", "partial_json": text}})
-
-    def _begin(self, kind: str, upstream_index: Index, block: Json) -> bytes:
-        index = self.count
-        self.open = OpenBlock(kind, upstream_index, index)
-        self.count += 1
-        return write({"type": BLOCK_START, "index": index, "content_block": block})
