@@ -270,7 +270,8 @@ class Mender:
             if shaped.refusal:
                 return self._refuse(replace(original, steps=steps), tool, shaped.refusal)
         outcome = replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
-        return self._preflight(outcome, value, tool)
+        missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()
+        return self._lacking(outcome, value, missing) if missing else outcome
 
     def _container(self, finish: Finish, text: str) -> Any:
         """The list or object in a string of the arguments; its values cost work like all others."""
@@ -281,10 +282,8 @@ class Mender:
             self.work.look_at(value)
         return value
 
-    def _preflight(self, outcome: Outcome, value: dict[str, Any], tool: Tool | None) -> Outcome:
-        missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()
-        if not missing:
-            return outcome
+    def _lacking(self, outcome: Outcome, value: dict[str, Any], missing: tuple[str, ...]) -> Outcome:
+        """Send a call that lacks required fields to the invalid tool, if there is one; else say what is missing."""
         sentence = preflight.missing_sentence(missing)
         if self._invalid_tool() not in (None, outcome.name):
             return self._to_invalid(outcome, sentence, value)

@@ -204,17 +204,18 @@ class Quoting:
             text = LINE_ENDS.sub("\n", text)
         self.previous = text[-1]
         self.behind_quoted = self.behind_quoted and not visible(text)
-        at, end = 0, len(text)
+        line, at, end = self._line, 0, len(text)
         while at < end:
-            if not self._line.length and (skipped := self._skip_lines(text, at)) > at:
+            if not line.length and (skipped := self._skip_lines(text, at)) > at:
                 at = skipped
                 continue
             newline = text.find("\n", at)
             stop = end if newline < 0 else newline
-            self._line.add(text[at:stop])
-            self._line.tail += text[at:stop]
-            if len(self._line.tail) > 2 * LONGEST:
-                self._look(self._line.length - LONGEST)
+            piece = text[at:stop]
+            line.add(piece)
+            line.tail += piece
+            if len(line.tail) > 2 * LONGEST:
+                self._look(line.length - LONGEST)
             if newline >= 0:
                 self._newline()
                 stop += 1
@@ -321,15 +322,16 @@ class Quoting:
 
     def _look(self, until: int) -> None:
         """Examine the tokens that begin before index `until` of the line."""
-        text, begin = self._line.tail, self._line.length - len(self._line.tail)
+        line = self._line
+        text, begin = line.tail, line.length - len(line.tail)
         if not text:
             return
         indented = not (self._span or self._elements.tag) and self._is_quoted_line()
-        if self._fence or self._until or (indented and (self._code or visible(self._line.head)[:1] in QUOTED_LINES)):
-            self.has_visible_text, self._line.tail, self._line.seen = True, "", 0
+        if self._fence or self._until or (indented and (self._code or visible(line.head)[:1] in QUOTED_LINES)):
+            self.has_visible_text, line.tail, line.seen = True, "", 0
             return
         last = until - begin
-        at = self._line.seen
+        at = line.seen
         while at < last:
             if self._span:
                 closer = span_closer(self._span).search(text, at)
@@ -340,14 +342,14 @@ class Quoting:
                 at = closer.end()
                 if closer[0][:1] in "\"'" and OPENS_STRING.search(text, max(0, at - 11), closer.start()):
                     continue  # It looks like the beginning of another string.
-                self._line.ends_block = self._in_block_span and not visible(self._line.head[: begin + closer.start()])
+                line.ends_block = self._in_block_span and not visible(line.head[: begin + closer.start()])
                 self._span, self._in_block_span = "", False
                 continue
             if self._elements.tag:
                 end = TAG_END.search(text, at, max(at, last))
                 at = end.end() if end is not None else last
                 if end is not None and not self._end_tag(text[max(0, at - 2) : at]):
-                    self._line.tail, self._line.seen = "", 0
+                    line.tail, line.seen = "", 0
                     return
                 continue
             token = IN_CODE.search(text, at) if self._code else next_token(text, at)
@@ -361,8 +363,8 @@ class Quoting:
                 self._token(token, begin + start)
             self.has_visible_text = True
             at = token.end()
-        self._line.seen = min(at, _BEFORE)
-        self._line.tail = text[at - self._line.seen :]
+        line.seen = min(at, _BEFORE)
+        line.tail = text[at - line.seen :]
 
     def _token(self, token: re.Match[str], place: int) -> None:
         self.work += _TOKEN
