@@ -20,7 +20,7 @@ from mitmproxy.proxy import mode_specs, server_hooks
 
 from toolcalls import policy
 from toolcalls.engine import protocol_of
-from toolcalls.proxy import content_view, hosts, metrics_page, tls_advice, upstream_trouble
+from toolcalls.proxy import content_view, hosts, metrics_page, tls_advice, upstream_problems
 from toolcalls.proxy.http_flows import HttpFlows
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
@@ -80,16 +80,16 @@ class Toolfix:
 
     def http_connected(self, flow: http.HTTPFlow) -> None:
         if not hosts.matches(flow.request.host, flow.request.port, self.settings.patterns):
-            self.reporter.summary.no_answer(upstream_trouble.of_tunnel(flow.request.host))
+            self.reporter.summary.no_answer(upstream_problems.of_tunnel(flow.request.host))
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        sentence = upstream_trouble.of_server(data.client.proxy_mode, data.server)
+        sentence = upstream_problems.of_server(data.client.proxy_mode, data.server)
         if sentence:
             self.reporter.summary.no_answer(sentence)
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"
-        self.reporter.summary.no_answer(upstream_trouble.of_connection(flow.request.host, flow.request.port, error))
+        self.reporter.summary.no_answer(upstream_problems.of_connection(flow.request.host, flow.request.port, error))
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Log how the client can be made to trust our CA, because its own error does not say."""
@@ -100,7 +100,7 @@ class Toolfix:
         if sentence and sentence not in self.advised:
             self.advised = {*self.advised, sentence} if len(self.advised) < MAX_ADVISED else {sentence}
             logger.warning(sentence)
-            self.reporter.summary.trouble(sentence)
+            self.reporter.summary.warning(sentence)
 
     # Flows
 

@@ -23,8 +23,8 @@ from .request.request import decode, read_request, seed_of
 from .wire import messages
 
 _CREATE = "response.create"
-_MOST_HEARD = 64
-_MOST_HEARD_LENGTH = 16 * 1024 * 1024
+_MOST_TEXTS = 64
+_MOST_TEXTS_LENGTH = 16 * 1024 * 1024
 """How many of a connection's newest texts are remembered, and how many characters; the newest text always is."""
 _MOST_IDS_LENGTH = 1024 * 1024
 """How many characters of ids are remembered; the oldest ids are forgotten first."""
@@ -90,10 +90,10 @@ class ResponsesSocket:
         self._request["tool_choice"] = request.get("tool_choice")
         self._request["text"] = request.get("text")
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
-        self._hear_more(*heard_in(request).texts)
+        self._remember_texts(*heard_in(request).texts)
         self._seed = seed_of(text.encode("utf-8", "replace"))
         for identity in used_ids(request):
-            self._remember(identity)
+            self._remember_id(identity)
         self._answer = None
         self._asked += 1
         try:
@@ -133,26 +133,26 @@ class ResponsesSocket:
         assert self._answer is not None
         return self._answer.keep_alive().decode("utf-8", "replace")
 
-    def _hear_more(self, *texts: str) -> None:
+    def _remember_texts(self, *texts: str) -> None:
         """Remember what the model was given to read, including what the last answer added."""
         read_by_model = self._read_by_model if self._answer is None else self._answer.read_by_model
         self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts]))
 
     def _begin(self) -> None:
-        self._hear_more()
+        self._remember_texts()
         question = replace(
             read_request(self._request), used_ids=frozenset(self._used), read_by_model=self._read_by_model
         )
         self._answer = Response(
-            "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._hear
+            "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._note_outcome
         )
         self._started = False
 
-    def _hear(self, outcome: Outcome) -> None:
+    def _note_outcome(self, outcome: Outcome) -> None:
         self._refusals.remember(outcome)
-        self._remember(outcome.id)
+        self._remember_id(outcome.id)
 
-    def _remember(self, identity: str) -> None:
+    def _remember_id(self, identity: str) -> None:
         if identity in self._used:
             return
         self._used[identity] = None
@@ -165,9 +165,9 @@ class ResponsesSocket:
 
 def _newest(texts: list[str]) -> list[str]:
     """The newest texts that fit into the limits."""
-    kept = texts[-_MOST_HEARD:]
+    kept = texts[-_MOST_TEXTS:]
     length = sum(map(len, kept))
-    while len(kept) > 1 and length > _MOST_HEARD_LENGTH:
+    while len(kept) > 1 and length > _MOST_TEXTS_LENGTH:
         length -= len(kept.pop(0))
     return kept
 

@@ -129,7 +129,7 @@ def test_the_ids_and_texts_of_a_connection_are_remembered_up_to_a_limit(monkeypa
     from toolcalls import websocket
 
     monkeypatch.setattr(websocket, "_MOST_IDS_LENGTH", 100)
-    monkeypatch.setattr(websocket, "_MOST_HEARD_LENGTH", 1000)
+    monkeypatch.setattr(websocket, "_MOST_TEXTS_LENGTH", 1000)
     subject = socket()
     for number in range(50):
         told = {"type": "function_call_output", "call_id": f"call_{number:04}", "output": f"{number}" * 200}

@@ -37,7 +37,7 @@ def asked_with(url: str, asked: str, *options: str) -> str:
 
 
 def test_a_status_that_is_no_answer_is_named(run: Run, plays: Plays, upstream: Upstream, asked: str) -> None:
-    """The sentences for other statuses: tests/proxy/test_upstream_trouble.py."""
+    """The sentences for other statuses: tests/proxy/test_upstream_problems.py."""
     plays.add("run-404", Play([b'{"error": {"message": "no"}}'], 404, {"content-type": "application/json"}))
     content = run(*curl(f"{upstream.url}/run-404{CHAT}", asked))
     assert (content.returncode, content.stdout) == (0, '{"error": {"message": "no"}}')

@@ -118,7 +118,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a quoted call stays text", "../must_not_run/test_quotations.py is_text_and", "what is open is known",
-        ((ENGINE + "textcalls/quoting.py", "        self._look(self._length)\n        if self._fence or", "        return False\n        if self._fence or"),),
+        ((ENGINE + "textcalls/quoting.py", "        self._look(self._line.length)\n        if self._fence or", "        return False\n        if self._fence or"),),
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",

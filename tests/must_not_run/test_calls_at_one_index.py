@@ -1,4 +1,4 @@
-"""Calls that came at one place are believed as the table of `turn/calls_at_index` says, row by row, and end to end."""
+"""Calls that came at one index are believed as the table of `turn/calls_at_index` says, row by row, and end to end."""
 
 from __future__ import annotations
 
@@ -49,24 +49,24 @@ class Told:
         return self.strict
 
 
-Place = CallsAtIndex[Told]
-Happening = Callable[[Place, list[Told]], None]
+OneIndex = CallsAtIndex[Told]
+Happening = Callable[[OneIndex, list[Told]], None]
 
 
 def _begin(number: int, *, sure: bool = True) -> Happening:
-    return lambda place, calls: place.begin(calls[number], sure=sure)
+    return lambda at_index, calls: at_index.begin(calls[number], sure=sure)
 
 
 def _go_on(number: int, *, sure: bool) -> Happening:
-    return lambda place, calls: place.note_fragment(calls[number], sure=sure)
+    return lambda at_index, calls: at_index.note_fragment(calls[number], sure=sure)
 
 
-def _doubt(place: Place, calls: list[Told]) -> None:
-    place.require_all_or_none()
+def _doubt(at_index: OneIndex, calls: list[Told]) -> None:
+    at_index.require_all_or_none()
 
 
-def _refuse(place: Place, calls: list[Told]) -> None:
-    place.distrust()
+def _refuse(at_index: OneIndex, calls: list[Told]) -> None:
+    at_index.distrust()
 
 
 FIRST, SECOND = _begin(0), _begin(1)
@@ -111,12 +111,12 @@ NONE = (
 
 def judged(name: str, *strict: bool, complete: bool = True, left_out: int | None = None) -> list[bool]:
     """Whether each call is believed."""
-    place: Place = CallsAtIndex()
+    at_index: OneIndex = CallsAtIndex()
     calls = [Told(each) for each in strict]
     for happen in HAPPENINGS[name]:
-        happen(place, calls)
-    place.judge(complete=complete, left_out=() if left_out is None else (id(calls[left_out]),))
-    return [not call.refusal_reason for call in place.calls]
+        happen(at_index, calls)
+    at_index.judge(complete=complete, left_out=() if left_out is None else (id(calls[left_out]),))
+    return [not call.refusal_reason for call in at_index.calls]
 
 
 def test_every_row_is_tried() -> None:
@@ -155,34 +155,34 @@ def test_a_call_that_turned_out_to_be_none_does_not_spoil_the_others() -> None:
 
 
 def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
-    place: Place = CallsAtIndex()
+    at_index: OneIndex = CallsAtIndex()
     call = Told(refusal_reason="cut off")
-    place.begin(call)
-    place.distrust()
-    place.judge(complete=True)
+    at_index.begin(call)
+    at_index.distrust()
+    at_index.judge(complete=True)
     assert call.refusal_reason == "cut off"
 
 
 def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
     """What is unsure is held: it must not be out before it is refused."""
-    place: Place = CallsAtIndex()
+    at_index: OneIndex = CallsAtIndex()
     one, two, three = Told(), Told(), Told()
-    place.begin(one)
-    place.begin(two)
+    at_index.begin(one)
+    at_index.begin(two)
     assert not one.all_or_none and not two.all_or_none
-    place.note_fragment(two, sure=False)
+    at_index.note_fragment(two, sure=False)
     assert one.all_or_none and two.all_or_none
-    place.begin(three)
+    at_index.begin(three)
     assert three.all_or_none
 
 
 def test_the_last_call_of_a_place_is_the_last_one_begun() -> None:
-    place: Place = CallsAtIndex()
-    assert not place.calls
+    at_index: OneIndex = CallsAtIndex()
+    assert not at_index.calls
     one, two = Told(strict=True), Told(strict=False)
-    place.begin(one)
-    place.begin(two)
-    assert place.calls[-1] is two
+    at_index.begin(one)
+    at_index.begin(two)
+    assert at_index.calls[-1] is two
 
 
 # The same, on the wire of Chat
@@ -331,13 +331,13 @@ def _deltas(*told: Json, stated: bool = False) -> Upstream:
     upstream = Upstream()
     calls = (("fc_a", RM + BUILD), ("fc_b", LS + HOME))
     kinds = [{"id": item, "type": "function_call", "call_id": item[-1], "name": "Bash"} for item, _ in calls]
-    for place, kind in enumerate(kinds):
-        upstream.say("response.output_item.added", output_index=place, item={**kind, "arguments": ""})
+    for index, kind in enumerate(kinds):
+        upstream.say("response.output_item.added", output_index=index, item={**kind, "arguments": ""})
     for fields in told:
         upstream.say("response.function_call_arguments.delta", **fields)
-    for place, kind in enumerate(kinds):
-        arguments = calls[place][1] if stated else ""
-        upstream.say("response.output_item.done", output_index=place, item={**kind, "arguments": arguments})
+    for index, kind in enumerate(kinds):
+        arguments = calls[index][1] if stated else ""
+        upstream.say("response.output_item.done", output_index=index, item={**kind, "arguments": arguments})
     return upstream.end()
 
 

@@ -15,7 +15,7 @@ from toolcalls.cli import doctor, main, replay
 from toolcalls.cli.doctor_checks import Finding
 from toolcalls.cli.run import say
 from toolcalls.outcome import Outcome
-from toolcalls.proxy import upstream_trouble
+from toolcalls.proxy import upstream_problems
 from toolcalls.proxy.content_view import ViewedResponse, text_of
 from toolcalls.proxy.log_lines import is_read
 from toolcalls.proxy.reporting import Reporter
@@ -122,10 +122,10 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     view = text_of(ViewedResponse("chat", HOSTILE.encode("utf-8", "replace"), b"after", [outcome]))
     assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
     file = SummaryFile(str(tmp_path / "summary"))
-    file.trouble(HOSTILE)
-    file.no_answer(upstream_trouble.of_status(HOSTILE, 404, HOSTILE))
+    file.warning(HOSTILE)
+    file.no_answer(upstream_problems.of_status(HOSTILE, 404, HOSTILE))
     session = read(tmp_path / "summary")
-    assert [bool(VISIBLE.fullmatch(line)) for line in (*session.troubles, *session.reasons)] == [True, True]
+    assert [bool(VISIBLE.fullmatch(line)) for line in (*session.warnings, *session.reasons)] == [True, True]
     for hostile in (ENCODABLE, HOSTILE):
         say(hostile)
         doctor._show(Finding("wrong", hostile, hostile))

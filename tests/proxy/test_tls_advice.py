@@ -43,17 +43,17 @@ def test_a_client_that_does_not_introduce_itself_is_known_by_how_it_rejects() ->
     assert not clients.advice("connection closed early", "curl/8", "api.example", "/ca.pem")
 
 
-def test_a_tally_counts_answers_and_calls_and_says_each_trouble_once(tmp_path: Path) -> None:
+def test_a_tally_counts_answers_and_calls_and_says_each_warning_once(tmp_path: Path) -> None:
     path = tmp_path / "summary"
     writer = tally.SummaryFile(str(path))
     writer.answer([Outcome("repaired", "a", "{}", "a", "{"), Outcome("valid", "a", "{}", "a", "{}")])
     writer.answer([])
     writer.answer([Outcome("refused", "a", "{}", "a", "{")])
-    writer.trouble("no")
-    writer.trouble("no")
+    writer.warning("no")
+    writer.warning("no")
     with path.open("ab") as file:
         file.write(b'{"calls": ["rep')  # The proxy was killed here.
-    assert tally.read(path) == tally.Summary(answers=3, calls=3, mended=1, refused=1, troubles=["no"])
+    assert tally.read(path) == tally.Summary(answers=3, calls=3, mended=1, refused=1, warnings=["no"])
     assert tally.read(tmp_path / "none") == tally.Summary()
     writer.answer([], observed=True)
     assert not tally.read(path).observed, "other answers were changed"

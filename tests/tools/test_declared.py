@@ -39,7 +39,8 @@ def test_every_wire_shape_gives_the_same_tool(request_body: dict[str, Any]) -> N
     assert len(tools) == 1
     tool = tools.get("read")
     assert tool is not None
-    assert (tool.kind, tool.namespace, tool.required) == ("function", None, ("path",))
+    assert tool.view is not None
+    assert (tool.kind, tool.namespace, tool.view.required) == ("function", None, ("path",))
 
 
 def test_a_freeform_tool_is_custom() -> None:
@@ -122,7 +123,7 @@ def test_a_name_counts_even_if_its_schema_is_odd() -> None:
         tool = Tools.read({"tools": [{"name": "a", "input_schema": schema}]}).get("a")
         assert tool is not None
         assert tool.prepared is None
-        assert tool.required == ()
+        assert tool.view is None
 
 
 def test_the_same_schema_is_prepared_once_for_all_requests() -> None:

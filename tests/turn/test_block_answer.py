@@ -25,12 +25,12 @@ def answer() -> BlockAnswer:
     return BlockAnswer(REQUEST, policy, Mender(REQUEST.tools, policy, Ids("seed")))
 
 
-def begin(answer: BlockAnswer, place: int, identity: str = "t1", given: Any = None) -> None:
-    answer.assembler.begin(CallStart(place, identity, "Read", {} if given is None else given))
+def begin(answer: BlockAnswer, index: int, identity: str = "t1", given: Any = None) -> None:
+    answer.assembler.begin(CallStart(index, identity, "Read", {} if given is None else given))
 
 
-def add(answer: BlockAnswer, place: int, arguments: str, *, placed: bool = True) -> None:
-    answer.assembler.add(Fragment(place, "", "", arguments, placed=placed))
+def add(answer: BlockAnswer, index: int, arguments: str, *, has_index: bool = True) -> None:
+    answer.assembler.add(Fragment(index, "", "", arguments, has_index=has_index))
 
 
 def complete_calls(answer: BlockAnswer) -> list[CompletedCall]:

@@ -26,7 +26,7 @@ OUR_OWN_FAULT = 125
 """The exit status if the proxy, not the command, is at fault; the same as that of `timeout` and `env`."""
 
 LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
-SHOWN_TROUBLES = 5
+SHOWN_SENTENCES = 5
 
 
 @dataclass(slots=True, frozen=True)
@@ -274,7 +274,7 @@ def _bypassed(
     session: Summary, command: tuple[str, ...], options: RunOptions, environ: dict[str, str], url: str
 ) -> str:
     """How the command may have bypassed the proxy, if no answer came through it."""
-    if session.answers or session.troubles or bypassing.asks_nothing(command):
+    if session.answers or session.warnings or bypassing.asks_nothing(command):
         return ""
     if options.reverse:
         return "" if session.reasons else bypassing.of_reverse(command, url)
@@ -282,14 +282,14 @@ def _bypassed(
 
 
 def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> None:
-    for trouble in session.troubles[:SHOWN_TROUBLES]:
-        say(trouble)
+    for warning in session.warnings[:SHOWN_SENTENCES]:
+        say(warning)
     if not session.answers:
-        for reason in session.reasons[:SHOWN_TROUBLES]:
+        for reason in session.reasons[:SHOWN_SENTENCES]:
             say(reason)
         if bypassed:
             say(bypassed)
-        if not (session.reasons or session.troubles or bypassed or where):
+        if not (session.reasons or session.warnings or bypassed or where):
             return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
         told = "no answer from a model went through the proxy"
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from ..turn.answer import CompletedCall
 from ..turn.finish_reason import FinishWords
@@ -11,6 +12,9 @@ from ..turn.live import LivePart
 from ..turn.parts import ReadEvent
 from ..wire.events import Event
 from .interface import KEEP_ALIVE_COMMENT
+
+R = TypeVar("R", bound=ReadEvent)
+"""What the reader of the protocol makes of an event."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,7 +49,7 @@ class AnswerReader(ABC):
         return [] if read is None else [read]
 
 
-class StreamWriter(ABC):
+class StreamWriter(ABC, Generic[R]):
     """Writes what an answer releases as events of one protocol."""
 
     words: FinishWords
@@ -54,15 +58,15 @@ class StreamWriter(ABC):
     """Every call needs an id. If False, a call that arrived without an id is sent without one."""
 
     @abstractmethod
-    def text(self, read: ReadEvent | None, text: str) -> bytes:
+    def text(self, read: R | None, text: str) -> bytes:
         """An event with this text, modelled on `read`. `read` is None if there is no event to copy from."""
 
     @abstractmethod
-    def rest(self, read: ReadEvent) -> bytes:
+    def rest(self, read: R) -> bytes:
         """The event without its text, its calls and its finish reason."""
 
     @abstractmethod
-    def calls(self, read: ReadEvent) -> bytes:
+    def calls(self, read: R) -> bytes:
         """The event with nothing but its calls."""
 
     @abstractmethod
@@ -70,16 +74,16 @@ class StreamWriter(ABC):
         """A complete call."""
 
     @abstractmethod
-    def end(self, read: ReadEvent | None, reason: str) -> bytes:
+    def end(self, read: R | None, reason: str) -> bytes:
         """The event with this finish reason, without text and calls. If `read` is None, a new event is made."""
 
-    def remember(self, read: ReadEvent, *, held: bool = False) -> None:  # noqa: B027 (most writers do not need it)
+    def remember(self, read: R, *, held: bool = False) -> None:
         """Note an event that is not forwarded unchanged, because events written later may have to resemble it.
 
         `held`: nothing of the event is sent now.
         """
 
-    def without_calls(self, read: ReadEvent, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
+    def without_calls(self, read: R, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
         """Everything in an event except its calls, its finish reason and what is sent together with that reason.
 
         `texts`: events that replace the event's text; None: keep its own text.
@@ -89,7 +93,7 @@ class StreamWriter(ABC):
             texts = [self.text(read, read.text)] if read.text else []
         return [*texts, self.rest(read)] if read.has_other_content and read.stop is None else texts
 
-    def ends_again(self, read: ReadEvent) -> bool:
+    def ends_again(self, read: R) -> bool:
         """Whether this event with a finish reason replaces the one that is already waiting."""
         return True
 
@@ -110,7 +114,7 @@ class StreamWriter(ABC):
         raise NotImplementedError
 
 
-class AnswerWriter(StreamWriter):
+class AnswerWriter(StreamWriter[ReadEvent]):
     """Writes what an answer releases as events of one protocol, or as a whole body."""
 
     @abstractmethod

@@ -9,6 +9,7 @@ because a call may follow it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..mend.finish import Finish
 from ..mend.mender import Mender
@@ -62,7 +63,7 @@ class AnswerStream:
         policy: Policy,
         mender: Mender,
         traits: ProtocolTraits,
-        writer: StreamWriter,
+        writer: StreamWriter[Any],
         name: str = "",
         answer: FragmentAnswer | None = None,
     ) -> None:
@@ -257,8 +258,10 @@ class AnswerStream:
         """Add the fragments to their calls; the events to send at once."""
         calls: list[AssembledCall] = []
         out: list[bytes] = []
+        if fragments and self.answer.reasons and not self._traits.whole_calls:
+            self.answer.late = True
         for fragment in fragments:
-            call = self.answer.gather(fragment)
+            call = self.answer.assembler.add(fragment)
             if call is None:
                 continue
             calls.append(call)

@@ -80,7 +80,8 @@ class Mender:
         them already, because they may be long.
         """
         started = perf_counter()
-        outcome = self._mend(name, arguments, finish, namespace, steps, value)
+        original = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
+        outcome = self._mend(original, finish, value)
         self.seconds.append(perf_counter() - started)
         if drop_refused and outcome.status == "refused":
             outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
@@ -184,23 +185,16 @@ class Mender:
         open_prefix = sent.strip() and not sent.rstrip().endswith("}")
         return replace(refused, arguments=sent + (invalid_tail or ("" if open_prefix else "{")))
 
-    def _mend(
-        self,
-        name: str,
-        arguments: str,
-        finish: Finish,
-        namespace: str | None,
-        steps: tuple[str, ...],
-        value: dict[str, Any] | None,
-    ) -> Outcome:
-        original = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
+    def _mend(self, original: Outcome, finish: Finish, value: dict[str, Any] | None) -> Outcome:
+        name, arguments = original.received_name, original.received_arguments
         meant = value if name or value is not None else self._read(arguments, finish).value
-        named = self._named(name, meant, namespace)
+        named = self._named(name, meant, original.namespace)
         if not self._policy.arguments or (named.name and not self._policy.touches(named.name)):
-            return replace(original, status="repaired") if steps else original
+            return replace(original, status="repaired") if original.steps else original
         if named.status == "not_a_name":
             return self._not_a_tool(original)
-        original = replace(original, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
+        steps = (*original.steps, *named.steps)
+        original = replace(original, name=named.name, namespace=named.namespace, steps=steps)
         if named.tool is not None and named.tool.kind == "custom":
             return replace(original, status="repaired") if original.steps else original
         if named.arguments is not None and self._contradicts(named.arguments, arguments):
@@ -276,7 +270,8 @@ class Mender:
             if shaped.refusal:
                 return self._refuse(replace(original, steps=steps), tool, shaped.refusal)
         outcome = replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
-        return self._preflight(outcome, value, tool)
+        missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()
+        return self._lacking(outcome, value, missing) if missing else outcome
 
     def _container(self, finish: Finish, text: str) -> Any:
         """The list or object in a string of the arguments; its values cost work like all others."""
@@ -287,10 +282,8 @@ class Mender:
             self.work.look_at(value)
         return value
 
-    def _preflight(self, outcome: Outcome, value: dict[str, Any], tool: Tool | None) -> Outcome:
-        missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()
-        if not missing:
-            return outcome
+    def _lacking(self, outcome: Outcome, value: dict[str, Any], missing: tuple[str, ...]) -> Outcome:
+        """Send a call that lacks required fields to the invalid tool, if there is one; else say what is missing."""
         sentence = preflight.missing_sentence(missing)
         if self._invalid_tool() not in (None, outcome.name):
             return self._to_invalid(outcome, sentence, value)

@@ -15,4 +15,5 @@ def tool_that_fits(value: dict[str, Any] | None, tools: Tools) -> Tool | None:
 
 def _fits(value: dict[str, Any] | None, tool: Tool) -> bool:
     keys = set(value or ())
-    return tool.view is not None and keys <= set(tool.view.properties) and keys >= set(tool.required)
+    view = tool.view
+    return view is not None and keys <= set(view.properties) and keys >= set(view.required)

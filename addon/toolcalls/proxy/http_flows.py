@@ -19,7 +19,7 @@ from ..request.reasoning import ReasoningMemory
 from ..request.refusals import Refusals
 from ..request.request import decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
-from . import content_view, upstream_trouble
+from . import content_view, upstream_problems
 from .accounts import account_of
 from .body_stream import BodyStream
 from .exchanges import exchange_of
@@ -147,8 +147,10 @@ class HttpFlows:
         if flow.error is not None and flow.response is None:
             # If reverse or upstream mode cannot connect, `server_connect_error` has already reported it.
             known = flow.server_conn.via or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode)
-            if not (known and upstream_trouble.was_never_connected(flow.error.msg)):
-                sentence = upstream_trouble.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
+            if not (known and upstream_problems.was_never_connected(flow.error.msg)):
+                sentence = upstream_problems.of_connection(
+                    flow.request.pretty_host, flow.request.port, flow.error.msg
+                )
                 self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
             # The client read the error status and hung up before the end of the body.
@@ -159,7 +161,7 @@ class HttpFlows:
 
     def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
         """Report that the host sent an error status instead of an answer."""
-        sentence = upstream_trouble.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
+        sentence = upstream_problems.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
     def _answer(self, state: FlowState) -> Response:

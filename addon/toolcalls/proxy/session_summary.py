@@ -35,8 +35,9 @@ class SummaryFile:
         in_json = len(told) - len(calls)
         self._write({"calls": calls, "observed": observed, **({"in_json": in_json} if in_json else {})})
 
-    def trouble(self, sentence: str) -> None:
-        self._write({"trouble": shown(sentence, LINE)})
+    def warning(self, sentence: str) -> None:
+        """Write what keeps clients from using the proxy. Shown at the end of the session, each sentence once."""
+        self._write({"warning": shown(sentence, LINE)})
 
     def no_answer(self, sentence: str) -> None:
         """Write why there was no answer, each reason once. Shown if the session had no answer at all."""
@@ -69,7 +70,8 @@ class Summary:
     """Answers that were asked for as JSON and mended."""
     observed: bool = False
     """No answer was changed: the counts say what would have been done."""
-    troubles: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    """What kept clients from using the proxy."""
     reasons: list[str] = field(default_factory=list)
     """Why requests got no answer."""
 
@@ -95,8 +97,8 @@ def read(path: Path) -> Summary:
             entry = json.loads(line)
         except ValueError:
             continue
-        if "trouble" in entry:
-            session.troubles.append(str(entry["trouble"]))
+        if "warning" in entry:
+            session.warnings.append(str(entry["warning"]))
             continue
         if "no_answer" in entry:
             session.reasons.append(str(entry["no_answer"]))
@@ -108,5 +110,5 @@ def read(path: Path) -> Summary:
         session.mended += statuses.count("repaired")
         session.refused += statuses.count("refused")
         session.in_json += int(entry.get("in_json", 0))
-    session.troubles = list(dict.fromkeys(session.troubles))
+    session.warnings = list(dict.fromkeys(session.warnings))
     return session

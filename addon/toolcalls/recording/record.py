@@ -103,7 +103,8 @@ class Recorder:
         probe.unlink()
         self.written = 0
         self.lost = 0
-        self._trouble = ""
+        self._last_error = ""
+        """Why recordings are lost at the moment; empty while none is."""
         self._lost_before = 0
         self._used: int | None = None
         self._measured = 0.0
@@ -167,11 +168,11 @@ class Recorder:
         self._used = (self._used or 0) + used
         if over:
             self.written += 1
-        if self._trouble:
+        if self._last_error:
             lost = self.lost - self._lost_before
             words = "1 recording was lost" if lost == 1 else f"{lost} recordings were lost"
             logger.info(f"toolfix records to {self.directory} again; {words}.")
-            self._trouble = ""
+            self._last_error = ""
         return None
 
     def _has_room(self, size: int) -> bool:
@@ -186,10 +187,10 @@ class Recorder:
 
         `for_good`: this is a loss, not a part of a flow that will be written again.
         """
-        if why != self._trouble:
-            if not self._trouble:
+        if why != self._last_error:
+            if not self._last_error:
                 self._lost_before = self.lost
-            self._trouble = why
+            self._last_error = why
             logger.error(
                 f"toolfix cannot write recordings to {self.directory} at the moment ({why}); "
                 "answers are still mended."

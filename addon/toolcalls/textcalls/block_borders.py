@@ -26,8 +26,7 @@ def would_quote_after(quoting: Quoting, text: str, work: Work) -> bool:
     quoting = quoting.copy()
     for at in range(0, len(text), _BLOCK):
         quoting.advance(text[at : at + _BLOCK])
-        work.spend(quoting.work)
-        quoting.work = 0
+        quoting.charge(work)
     return _shows(quoting)
 
 

@@ -15,7 +15,9 @@ from __future__ import annotations
 import re
 from copy import copy
 
+from ..work import Work
 from . import reasoning_wrappers
+from .current_line import HEAD, CurrentLine
 from .elements import Elements
 from .fences import OpenFence, fence_mark
 from .invented_turns import Turns
@@ -41,8 +43,6 @@ from .quotation_marks import (
 )
 from .straight_quotes import StraightQuotes
 
-_HEAD = 120
-"""How many characters of a line show how it begins."""
 _BEFORE = 16
 """How many characters before a token show what it is."""
 _LINES, _SKIPPED, _LINE, _TOKEN = 20, 4, 40, 9  # Steps: skipping lines, each of them, any other line, a token.
@@ -55,25 +55,18 @@ class Quoting:
         "_code",
         "_code_before",
         "_elements",
-        "_ends_block",
         "_fence",
-        "_head",
         "_in_block",
         "_in_block_span",
         "_in_diff",
         "_in_list",
         "_kept_code",
-        "_last",
-        "_lead",
-        "_length",
+        "_line",
         "_marks",
         "_quotes",
         "_reasoning",
         "_ruled",
-        "_seen",
         "_span",
-        "_starts_heredoc",
-        "_tail",
         "_turns",
         "_until",
         "behind_quoted",
@@ -86,28 +79,15 @@ class Quoting:
     def __init__(self, *, at_work: bool = False) -> None:
         """`at_work`: the answer follows the result of a tool."""
         self.work = 0  # The steps that the work budget was not charged for yet.
-        # The current line.
-        self._head = ""
-        self._length = 0
-        self._last = ""
-        """Its last characters."""
-        self._lead = 0
-        """Where in the line the answer begins, after reasoning."""
-        self._tail = ""
-        """The part of the line that was not examined yet, after a few characters that were."""
-        self._seen = 0
-        """How many those few characters are."""
-        self._starts_heredoc = ""
-        self._code_before = 0
-        """The value of `_code` at the beginning of the line."""
-        self._ends_block = False
-        """The line begins with the closer of a block of lines."""
+        self._line = CurrentLine()
         # The current paragraph.
         self._above = ""
         """The last line that was not blank, or what is kept of it."""
         self._before = WordsBefore(at_work=at_work)
         self._code = 0
         """How many backticks opened the inline code that is open; 0 if none is."""
+        self._code_before = 0
+        """The value of `_code` at the beginning of the line."""
         self._kept_code = False
         """The backticks opened a string of source code, which goes on over blank lines."""
         self._quotes = StraightQuotes()
@@ -143,7 +123,7 @@ class Quoting:
     @property
     def quoted(self) -> bool:
         """Whether an opener here would be inside a quotation that continues after it."""
-        self._look(self._length)
+        self._look(self._line.length)
         if self._fence or self._until or self._span or self._elements.tag or self._elements.name:
             return True
         in_reasoning = self._reasoning.open and not self._reasoning.first
@@ -154,7 +134,7 @@ class Quoting:
         """Like `quoted`, at a position that depends on how the text was split; False if that takes too long."""
         if self._fence or self._until:
             return True
-        return len(self._tail) < LONGEST // 4 and self.copy().quoted
+        return len(self._line.tail) < LONGEST // 4 and self.copy().quoted
 
     @property
     def call_may_begin(self) -> bool:
@@ -168,52 +148,51 @@ class Quoting:
             or self._is_quoted_line()
         ):
             return False
-        if leading_space(self._head) and (self._in_list or self._in_block or self._in_diff):
+        if leading_space(self._line.head) and (self._in_list or self._in_block or self._in_diff):
             return False
-        if not visible(self._head) and self.introduced:
+        if not visible(self._line.head) and self.introduced:
             return False
-        return not is_quoted(self._head[self._lead :], self._last)
+        return not is_quoted(self._line.head[self._line.lead :], self._line.last)
 
     @property
     def shown(self) -> bool:
         """Whether the words before this position, or the line above, say that what follows is only an example."""
-        line = self._after_reasoning()
+        line = self._line.after_reasoning
         self.work += self._before.steps(line)
-        return self._before.show(line, alone=bool(self._lead))
-
-    def _after_reasoning(self) -> str:
-        """The end of this line, without the reasoning in it."""
-        return self._last[max(0, self._lead - (self._length - len(self._last))) :]
+        return self._before.show(line, alone=bool(self._line.lead))
 
     @property
     def at_head(self) -> bool:
         """Whether this is the very beginning of a line."""
-        return not self._length
+        return not self._line.length
 
     def _is_quoted_line(self) -> bool:
         """Whether this line is a block quote, a row of a table, a fence or indented code."""
-        lead = visible(self._head)
-        return lead.startswith((">", "|", "~~~")) or (indentation(self._head) >= 4 and not self._in_list)
+        lead = visible(self._line.head)
+        return lead.startswith((">", "|", "~~~")) or (indentation(self._line.head) >= 4 and not self._in_list)
 
     def copy(self) -> Quoting:
         """An independent copy of this state."""
         other = copy(self)
-        for part in ("_before", "_elements", "_fence", "_quotes", "_turns"):
+        for part in ("_before", "_elements", "_fence", "_line", "_quotes", "_turns"):
             setattr(other, part, copy(getattr(self, part)))
         return other
+
+    def charge(self, work: Work) -> None:
+        """Take the steps that were needed so far from a work budget."""
+        work.spend(self.work)
+        self.work = 0
 
     # Text that passes
 
     def call(self, text: str, *, turn_follows: bool = False) -> None:
         """Take the text of a call, which quotes nothing. `turn_follows`: a turn of a user or a tool follows."""
         self._turns.call(turn_follows=turn_follows)
-        self._look(self._length)
+        self._look(self._line.length)
         _, newline, line = text.rpartition("\n")
         if newline:
             self._end_line()
-        self._head = (self._head + line)[:_HEAD]
-        self._last = (self._last + line)[-KEPT:]
-        self._length += len(line)
+        self._line.add(line)
         self._before.forget()
         self.has_visible_text = True
         self.previous = ""
@@ -225,14 +204,18 @@ class Quoting:
             text = LINE_ENDS.sub("\n", text)
         self.previous = text[-1]
         self.behind_quoted = self.behind_quoted and not visible(text)
-        at, end = 0, len(text)
+        line, at, end = self._line, 0, len(text)
         while at < end:
-            if not self._length and (skipped := self._skip_lines(text, at)) > at:
+            if not line.length and (skipped := self._skip_lines(text, at)) > at:
                 at = skipped
                 continue
             newline = text.find("\n", at)
             stop = end if newline < 0 else newline
-            self._take(text[at:stop])
+            piece = text[at:stop]
+            line.add(piece)
+            line.tail += piece
+            if len(line.tail) > 2 * LONGEST:
+                self._look(line.length - LONGEST)
             if newline >= 0:
                 self._newline()
                 stop += 1
@@ -253,53 +236,42 @@ class Quoting:
         self.work += _LINES + _SKIPPED * len(run)
         self._turns.lines(run)
         self._before.add_lines(run, ended=text.endswith("\n\n", at, end))
-        if last := visible(run[-1][:_HEAD]).rstrip() + run[-1][_HEAD:][-KEPT:].rstrip():
+        if last := visible(run[-1][:HEAD]).rstrip() + run[-1][HEAD:][-KEPT:].rstrip():
             in_list, opened = left_by(run)
             self._in_block = opened or (self._in_block and in_list is None)
             self._in_list = self._in_list if in_list is None else in_list
             self.has_visible_text, self._ruled, self._above, self.introduced = True, False, last, introduces(last)
         return end
 
-    def _take(self, text: str) -> None:
-        """Take more of the current line."""
-        if self._length < _HEAD:
-            self._head = (self._head + text)[:_HEAD]
-        self._length += len(text)
-        self._last = (self._last + text)[-KEPT:]
-        self._tail += text
-        if len(self._tail) > 2 * LONGEST:
-            self._look(self._length - LONGEST)
-
     def _newline(self) -> None:
         self.work += _LINE
-        self._look(self._length)
-        line = visible(self._head).rstrip()
-        if self._length > _HEAD:
-            line += self._last[_HEAD - self._length :].rstrip()
+        self._look(self._line.length)
+        line = self._line.text
         if self._until:
             if self._until.match(line):
                 self._until, self.introduced = None, False
-        elif self._starts_heredoc:
-            self._until = here_document_ends(self._starts_heredoc)
+        elif self._line.starts_heredoc:
+            self._until = here_document_ends(self._line.starts_heredoc)
         elif self._fence:
             if self._reasoning.open and reasoning_wrappers.closes(line):
                 # The fence was part of the reasoning.
                 self._fence, self._reasoning = None, reasoning_wrappers.OpenReasoning()
-            elif self._fence.is_closed_by(line, leading_space(self._head), self._last[len(self._last.rstrip()) :]):
+            elif self._fence.is_closed_by(
+                line, leading_space(self._line.head), self._line.last[len(self._line.last.rstrip()) :]
+            ):
                 self._fence = None
         elif not self._span:
-            if self._lead:
+            if self._line.lead:
                 self._before.forget()
-            self._before.add(self._after_reasoning())
+            self._before.add(self._line.after_reasoning)
             self._end_line_of_text(line)
-        if self._fence or self._until or self._span or self._ends_block:
+        if self._fence or self._until or self._span or self._line.ends_block:
             self._before.forget()
         self._end_line()
 
     def _end_line(self) -> None:
-        self._head = self._last = self._tail = self._elements.inline = self._starts_heredoc = ""
-        self._length = self._lead = self._seen = 0
-        self._ends_block = False
+        self._line.begin()
+        self._elements.inline = ""
         self._code_before = self._code
 
     def _end_line_of_text(self, line: str) -> None:
@@ -311,8 +283,8 @@ class Quoting:
             return
         above, self._above = self._above, line
         if not (self._reasoning.open or self._elements.name):
-            self._turns.lines([self._head])
-        if self._ends_block:
+            self._turns.lines([self._line.head])
+        if self._line.ends_block:
             self.introduced = False
             return
         if closer := block_closer(line):
@@ -328,10 +300,12 @@ class Quoting:
         if marker is not None:
             body = visible(body[marker.end() :])
             self._in_list = self._in_list or not quoted
-        elif not leading_space(self._head):
+        elif not leading_space(self._line.head):
             self._in_list = False
-        self._in_diff = line.startswith("@@ ") or (self._in_diff and self._head[0] in " +-")
-        self._in_block = opens_below(self._head, self._last) or (self._in_block and bool(leading_space(self._head)))
+        self._in_diff = line.startswith("@@ ") or (self._in_diff and self._line.head[0] in " +-")
+        self._in_block = opens_below(self._line.head, self._line.last) or (
+            self._in_block and bool(leading_space(self._line.head))
+        )
         # A line right below a block quote belongs to it.
         self.introduced = bool(body) if quoted else introduces(line)
         self._ruled = quoted or not line.strip("-*_=")
@@ -343,20 +317,21 @@ class Quoting:
             self._code = 0  # It closes the code that began in a line above.
             return
         if fence and (fence[0] == "~" or "`" not in body[len(fence) :]):
-            self._fence, self._code = OpenFence(fence, leading_space(self._head), in_quote=quoted), 0
+            self._fence, self._code = OpenFence(fence, leading_space(self._line.head), in_quote=quoted), 0
             self.introduced = False
 
     def _look(self, until: int) -> None:
         """Examine the tokens that begin before index `until` of the line."""
-        text, begin = self._tail, self._length - len(self._tail)
+        line = self._line
+        text, begin = line.tail, line.length - len(line.tail)
         if not text:
             return
         indented = not (self._span or self._elements.tag) and self._is_quoted_line()
-        if self._fence or self._until or (indented and (self._code or visible(self._head)[:1] in QUOTED_LINES)):
-            self.has_visible_text, self._tail, self._seen = True, "", 0
+        if self._fence or self._until or (indented and (self._code or visible(line.head)[:1] in QUOTED_LINES)):
+            self.has_visible_text, line.tail, line.seen = True, "", 0
             return
         last = until - begin
-        at = self._seen
+        at = line.seen
         while at < last:
             if self._span:
                 closer = span_closer(self._span).search(text, at)
@@ -367,14 +342,14 @@ class Quoting:
                 at = closer.end()
                 if closer[0][:1] in "\"'" and OPENS_STRING.search(text, max(0, at - 11), closer.start()):
                     continue  # It looks like the beginning of another string.
-                self._ends_block = self._in_block_span and not visible(self._head[: begin + closer.start()])
+                line.ends_block = self._in_block_span and not visible(line.head[: begin + closer.start()])
                 self._span, self._in_block_span = "", False
                 continue
             if self._elements.tag:
                 end = TAG_END.search(text, at, max(at, last))
                 at = end.end() if end is not None else last
                 if end is not None and not self._end_tag(text[max(0, at - 2) : at]):
-                    self._tail, self._seen = "", 0
+                    line.tail, line.seen = "", 0
                     return
                 continue
             token = IN_CODE.search(text, at) if self._code else next_token(text, at)
@@ -388,8 +363,8 @@ class Quoting:
                 self._token(token, begin + start)
             self.has_visible_text = True
             at = token.end()
-        self._seen = min(at, _BEFORE)
-        self._tail = text[at - self._seen :]
+        line.seen = min(at, _BEFORE)
+        line.tail = text[at - line.seen :]
 
     def _token(self, token: re.Match[str], place: int) -> None:
         self.work += _TOKEN
@@ -408,17 +383,17 @@ class Quoting:
                 )
         elif token["thought_end"]:
             if not self._reasoning.open or reasoning_wrappers.kind(found) == self._reasoning.wrapper:
-                self._reasoning, self._lead = reasoning_wrappers.OpenReasoning(), place + len(found)
+                self._reasoning, self._line.lead = reasoning_wrappers.OpenReasoning(), place + len(found)
         elif token["literal"]:
-            self._span = literal_closer(found.lower(), self._head, place) or self._span
+            self._span = literal_closer(found.lower(), self._line.head, place) or self._span
         elif token["opened"]:
             before = token.string[max(0, token.start() - 1) : token.start()]
             spaced = not (before.isalnum() or before == "_")
             if self.has_visible_text or token["opened"].lower() != "s":
-                at_head = not visible(self._head[:place])
+                at_head = not visible(self._line.head[:place])
                 self._elements.open(token["opened"].lower(), found, at_head=at_head, spaced=spaced)
         elif token["begun"]:
-            self._elements.begin(token["begun"].lower(), at_head=not visible(self._head[:place]))
+            self._elements.begin(token["begun"].lower(), at_head=not visible(self._line.head[:place]))
         elif token["closed"]:
             self._elements.close(token["closed"].lower())
             self._turns.close(token["closed"].lower(), thought=self._reasoning.open)
@@ -427,7 +402,7 @@ class Quoting:
         elif token["hashes"]:
             self._span = '"' + token["hashes"]
         elif token["q"] or token["heredoc"]:
-            self._starts_heredoc = token["heredoc"] or token["quoted"] or " "
+            self._line.starts_heredoc = token["heredoc"] or token["quoted"] or " "
         elif found == '"':
             self._quotes.take(token.string, token.start())
         else:

@@ -19,10 +19,11 @@ from ..tools.declared import Tools
 from ..work import Work
 from . import placeholders
 from .behind_calls import anywhere, entire_message, split_at_calls
-from .cursor import CutOff, NotACall, Step
+from .cursor import Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
 from .names import Names
+from .open_region import OpenRegion
 from .openers import (
     AT_HEAD,
     BEGUN,
@@ -40,16 +41,14 @@ from .openers import (
 )
 from .quoting import Quoting
 from .region import Region
+from .skipped_text import SkippedText
 from .tokens import without_tokens
 
 MAX_HELD = 16 * 1024 * 1024
-_BLOCK, _SKIPPED_BLOCK = 2048, 16 * 1024
+_BLOCK = 2048
 _MOST_RESTARTS = 2  # How often a message may begin again, after reasoning.
-MOST_SKIPPED = 320 * 1024
-"""How many characters may pass before their quoting is examined: most answers are shorter."""
-SKIPPED_BEYOND = 64 * 1024  # How many characters are examined at a time after that.
-_OPENER, _REGION, _LOOK, _BRACKET = 40, 400, 10, 10
-"""The steps that an opener, a region, a search inside a region and a `<` cost."""
+_OPENER, _REGION, _BRACKET = 40, 400, 10
+"""The steps that an opener, a region and a `<` cost."""
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _TAG = re.compile(r"<([^\W\d][\w:.-]{0,60})[\s=>]")
 
@@ -93,22 +92,12 @@ class Scanner:
         self._quoting = quoting or Quoting(at_work=at_work)
         self._work = work or Work()
         self._text = ""
-        self._parts: list[str] = []
-        self._region: Region | None = None
-        self._reading: Step[int] | None = None
-        self._rescue = False
-        self._in_quoted_region = False
-        self._shown_by_words = False
-        """The words before the region say that it is an example and not a call."""
-        self._quoting_before = self._quoting
-        """The quoting state at the beginning of the quoted region that is read over."""
-        self._last_quoted_line: list[str] = []
-        """The last line of that region so far, with the newline before it."""
+        """A suffix that may begin an opener."""
+        self._region: OpenRegion | None = None
         self.resting = False
         """Nothing is held back, so only an opener or the beginning of one matters."""
-        self._skipped: list[str] = []
+        self._skipped = SkippedText(self._work)
         """Text that passed, and that `_quoting` has not seen yet."""
-        self._skipped_size = 0
         self._at_message_start = begins and weak and not self.off  # A weak format may follow.
         self._restarts = 0 if weak else _MOST_RESTARTS
         self._reasoning_end = ""  # The beginning of an end of reasoning, which has passed.
@@ -125,7 +114,7 @@ class Scanner:
 
     def quoting_at_end(self) -> Quoting:
         """The quoting state at the end of the text, for the text that follows in another block or item."""
-        self._catch_up()
+        self._skipped.examine(self._quoting)
         return self._quoting
 
     def needs(self, text: str) -> bool:
@@ -134,28 +123,7 @@ class Scanner:
 
     def skip(self, text: str) -> None:
         """Take text that passed without being searched."""
-        self._skipped.append(text)
-        self._skipped_size += len(text)
-        if self._skipped_size > MOST_SKIPPED:
-            self._catch_up(max(SKIPPED_BEYOND, self._skipped_size - MOST_SKIPPED))
-
-    def _catch_up(self, most: int | None = None) -> None:
-        """Examine the quoting of the text that passed, or of its first `most` characters."""
-        text = "".join(self._skipped)
-        end = len(text) if most is None else most
-        self._skipped, self._skipped_size = [text[end:]], len(text) - end
-        for at in range(0, end, _SKIPPED_BLOCK):
-            block = text[at : min(at + _SKIPPED_BLOCK, end)]
-            if most is None:
-                # When the text arrived, each character allowed two steps, but those above the limit were lost.
-                self._work.add_bytes((len(block) + _BLOCK) // 2)
-            self._quoting.advance(block)
-            self._account()
-
-    def _account(self) -> None:
-        """Charge the steps that the quoting took to the work budget."""
-        self._work.spend(self._quoting.work)
-        self._quoting.work = 0
+        self._skipped.add(text, self._quoting)
 
     def feed(self, text: str) -> list[str | FoundCall]:
         if not text:
@@ -188,18 +156,13 @@ class Scanner:
         elif not self.off:
             self._take("", out, eof=True, finished=finished is True)
         self.off, self.resting = True, False
-        self._skipped, self._skipped_size = [], 0
+        self._skipped.clear()
         return _joined(out)
 
     def release(self) -> list[str | FoundCall]:
         """Release what is held, unchanged: something else follows it, so it is text."""
-        region = self._region
-        if region is not None and self._in_quoted_region:
-            held = region.drain() + region.rest
-        else:
-            held = self._text + "".join(self._parts)
-        self._text, self._parts = "", []
-        self._region = self._reading = None
+        held = self._text if self._region is None else self._region.drain()
+        self._text, self._region = "", None
         self._at_message_start = False
         self.skip(held)
         return [held] if held else []
@@ -207,8 +170,8 @@ class Scanner:
     # Between regions.
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool = False, finished: bool = False) -> None:
-        if self._skipped_size:
-            self._catch_up()
+        if self._skipped.size:
+            self._skipped.examine(self._quoting)
         self._work.spend(_BRACKET * text.count("<"))
         rest: str | None = text
         while rest is not None:
@@ -216,12 +179,12 @@ class Scanner:
                 out.append(rest)
                 rest = None
             elif self._region is not None:
-                rest = self._read(rest, out, eof, finished)
+                rest = self._read(self._region, rest, out, eof, finished)
             else:
                 self._text, rest = "", self._text + rest
                 self._search(rest, out, eof)
                 rest = None if self._region is None else ""
-        self._account()
+        self._quoting.charge(self._work)
         self.resting = not (self.off or self.held or self._at_message_start or self._reasoning_end)
 
     def _search(self, text: str, out: list[str | FoundCall], eof: bool) -> None:
@@ -325,85 +288,52 @@ class Scanner:
         self, text: str, reader: Callable[[Region], Step[int]], *, rescue: bool = False, quoted: bool = False
     ) -> None:
         """Begin a region. `rescue`: if it fails, its text is searched. `quoted`: it is read over, and not held."""
-        self._shown_by_words = not quoted and self._quoting.shown
-        self._account()
+        shown = not quoted and self._quoting.shown
+        self._quoting.charge(self._work)
         self._work.spend(_REGION)
-        self._region = Region(text, self._tools, self._names, self._work)
-        self._parts = [] if quoted else [text]
-        self._reading = reader(self._region)
-        self._rescue = rescue
-        self._in_quoted_region = quoted
-        if quoted:
-            self._quoting_before = self._quoting.copy()
-            self._last_quoted_line = []
+        region = Region(text, self._tools, self._names, self._work)
+        before = self._quoting.copy() if quoted else None
+        self._region = OpenRegion(region, text, reader, self._work, rescue=rescue, shown=shown, quoting=before)
 
-    def _read(self, text: str, out: list[str | FoundCall], eof: bool, finished: bool) -> str | None:
+    def _read(
+        self, opened: OpenRegion, text: str, out: list[str | FoundCall], eof: bool, finished: bool
+    ) -> str | None:
         """Let the format read on. Returns the text after the region once the region is decided, None before."""
-        region, reading = self._region, self._reading
-        assert region is not None and reading is not None
-        if text:
-            region.extend(text)
-            if not self._in_quoted_region:
-                self._parts.append(text)
-        region.eof, region.finished = eof, finished
-        proven, decided, cut = 0, True, False
-        try:
-            next(reading)
-            decided = False
-        except StopIteration as end:
-            proven = end.value
-        except NotACall:
-            pass
-        except CutOff:
-            cut = True
-        self._work.spend(_LOOK * region.looks)
-        region.looks = 0
-        if decided:
-            self._region = self._reading = None
-        if self._in_quoted_region:
-            return self._pass_over(region, out, decided, cut)
+        opened.read(text, eof=eof, finished=finished)
+        region = opened.region
+        if opened.decided:
+            self._region = None
+        if opened.quoted:
+            passed, self._quoting = opened.pass_over(self._quoting)
+            out.append(passed)
+            # If the end of a quoted call is unknown, what follows may be part of the call.
+            self.off = self.off or opened.cut or (opened.decided and region.inside)
+            return region.rest if opened.decided else None
         if region.offset > self._max_held:
-            self._give_up(out)
+            # More is held than is allowed: it is text, and nothing more is searched.
+            out.append(opened.drain())
+            self._region, self.off = None, True
             return ""
-        if not decided:
+        if not opened.decided:
             return None
-        whole = "".join(self._parts)
-        self._parts = []
-        rest = self._decide_region(region, whole, proven, out)
-        if (cut or region.inside) and not self._rescue:
+        rest = self._decide(opened, out)
+        if (opened.cut or region.inside) and not opened.rescue:
             # The answer ended inside a call, or the end of a call is unknown: the text after it is not searched.
             self.off = region.inside
             out.append(rest)
             return ""
         return rest
 
-    def _pass_over(self, region: Region, out: list[str | FoundCall], decided: bool, cut: bool) -> str | None:
-        """Release the text of a quoted region as far as it was read."""
-        if decided and not region.offset:
-            region.pos = 1
-        text = region.drain()
-        out.append(text)
-        self._quoting.advance(text)
-        _, newline, line = text.rpartition("\n")
-        self._last_quoted_line = ["\n", line] if newline else [*self._last_quoted_line, line]
-        if decided and region.items:
-            # Nothing in the text of a call ends the quotation around it.
-            self._quoting = self._quoting_before
-            self._quoting.call("".join(self._last_quoted_line), turn_follows=region.turn_follows)
-            self._quoting.behind_quoted = True
-        # If the end of a quoted call is unknown, what follows may be part of the call.
-        self.off = self.off or cut or (decided and region.inside)
-        return region.rest if decided else None
-
-    def _decide_region(self, region: Region, whole: str, proven: int, out: list[str | FoundCall]) -> str:
+    def _decide(self, opened: OpenRegion, out: list[str | FoundCall]) -> str:
         """Release the calls of a region, or its text unchanged. Returns the rest, which is searched."""
+        region, whole, proven = opened.region, opened.drain(), opened.proven
         items = [item for item in region.items if item[0] <= proven]
         parts = split_at_calls(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
-        shown = self._shown_by_words or any(placeholders.are_left(call.arguments) for call, _ in calls)
+        shown = opened.shown or any(placeholders.are_left(call.arguments) for call, _ in calls)
         if not calls or shown or any(self._in_request(call.name, without_tokens(raw)) for call, raw in calls):
             self._work.spend(len(whole) // 2)
-            if self._rescue:
+            if opened.rescue:
                 return whole
             at = max(region.offset, 1)
             out.append(whole[:at])
@@ -424,13 +354,6 @@ class Scanner:
                 out.append(FoundCall(call.name, call.arguments, raw, call.format))
         self._quoting.call(whole[:proven])
         return whole[proven:]
-
-    def _give_up(self, out: list[str | FoundCall]) -> None:
-        """Release everything unchanged and stop searching, because more is held than is allowed."""
-        out.append("".join(self._parts))
-        self._parts = []
-        self._region = self._reading = None
-        self.off = True
 
 
 def _joined(out: list[str | FoundCall]) -> list[str | FoundCall]:

@@ -48,12 +48,6 @@ class Tool:
         return None if node is None else view_of(node)
 
     @property
-    def required(self) -> tuple[str, ...]:
-        """The required properties, in the order in which they are declared."""
-        view = self.view
-        return () if view is None else tuple(dict.fromkeys(n for part in view.parts for n in part.required))
-
-    @property
     def shell_like(self) -> bool:
         """Whether a property `command` or `cmd` may be a string or a list of strings."""
         view = self.view

@@ -18,7 +18,7 @@ from . import payload
 from .brackets import Brackets
 from .fragments import full_arguments, full_name, mixed
 from .live import LiveCall
-from .parts import Fragment, Place
+from .parts import Fragment, Index
 from .refusal_reasons import MIXED
 from .resent import ComparedCall
 
@@ -37,7 +37,7 @@ class AssembledCall:
     """Whatever else the upstream sent about the call, kept for the client (signatures and the like)."""
     escaped: IncrementalEscaper = field(default_factory=IncrementalEscaper)
     """Escapes long arguments while they arrive."""
-    place: Place = None
+    index: Index = None
     key: str = ""
     """What a repetition of the call has in common with it: the id, or else the index."""
     again: bool = False
@@ -68,10 +68,10 @@ class AssembledCall:
     """The event for its end has arrived, if the protocol has one."""
     followed: bool = False
     """Something else arrived after it."""
-    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
-    """How many fragments were last joined, the result, and what had to be done for it."""
+    decided: tuple[str, tuple[str, ...]] = ("", ())
+    """The arguments as they were last decided, and what had to be done for it."""
     decided_count: int = -1
-    """How many fragments there were when it was last checked that they belong to one call."""
+    """How many fragments there were then."""
     ids: set[str] = field(default_factory=set)
     """The ids that its fragments arrived with."""
     last_id: str = ""
@@ -98,13 +98,13 @@ class AssembledCall:
     @classmethod
     def of(cls, fragment: Fragment) -> AssembledCall:
         """A call that arrived in one piece."""
-        call = cls(key=fragment.id, place=fragment.place)
+        call = cls(key=fragment.id, index=fragment.index)
         call.take(fragment)
         return call
 
     def goes_on_with(self, fragment: Fragment) -> bool:
         """Whether the fragment continues this call, which the upstream marked as unfinished."""
-        return self.unfinished and self.place == fragment.place
+        return self.unfinished and self.index == fragment.index
 
     def take(self, fragment: Fragment) -> None:
         """Take a whole call, or the next state of a call that the upstream marked as unfinished."""
@@ -171,22 +171,16 @@ class AssembledCall:
             self.blank += 1
         return False
 
-    def from_fragments(self) -> tuple[str, tuple[str, ...]]:
-        """The arguments that the fragments make, joined once, and what had to be done for it."""
-        if self.joined[0] != len(self.fragments):
-            self.joined = (len(self.fragments), *full_arguments(self.fragments))
-        return self.joined[1:]
-
     def decide_arguments(self) -> tuple[str, tuple[str, ...]]:
-        """Like `from_fragments`, but first refuses the call if its fragments belong to two calls."""
+        """The arguments that the fragments make, and what had to be done for it. Refuses the call if its fragments
+        belong to two calls."""
         if self.decided_count != len(self.fragments):
-            text, steps = self.from_fragments()
+            text, steps = self.decided = full_arguments(self.fragments)
             self.look_at(text, steps)
             if self.fragments and not steps:
                 self.join(text)
-                self.joined = (1, text, ())
             self.decided_count = len(self.fragments)
-        return self.from_fragments()
+        return self.decided
 
     def look_at(self, text: str, steps: tuple[str, ...]) -> None:
         """Set `refusal_reason` if these arguments are from two calls. A single fragment or a snapshot is from one."""
@@ -216,7 +210,7 @@ class AssembledCall:
     def to_compare(self, name: str) -> ComparedCall:
         """Its form for comparisons with other calls of the answer."""
         text, _ = self.final_arguments(Finish.COMPLETE)
-        index = f"\0{self.place}"
+        index = f"\0{self.index}"
         compared = ComparedCall(self.key, name, text, index, certain=not self.refusal_reason, restated=self.restated)
         compared.borrowed = self.again and not self.id
         compared.answer_id = self.answer_id

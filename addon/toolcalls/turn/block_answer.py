@@ -20,7 +20,7 @@ from .block_call import BlockCall
 from .calls_at_index import refuse
 from .live import LiveCall
 from .outgoing_calls import OutgoingCalls
-from .parts import Place
+from .parts import Index
 from .searched_texts import SearchedTexts
 from .text_search import SearchResult
 
@@ -35,12 +35,12 @@ class BlockAnswer(Answer):
         )
         self.assembler = BlockAssembler(request.tools, mender.work)
         self._texts = SearchedTexts(request, policy, mender, find_calls=self.finds_calls)
-        self.text_block: Place = None
+        self.text_block: Index = None
         """The index of the block that is being searched."""
 
     # Text
 
-    def take_text(self, text: str, source: Any = None, block: Place = None) -> SearchResult | None:
+    def take_text(self, text: str, source: Any = None, block: Index = None) -> SearchResult | None:
         """Search a text; None if it is sent unchanged."""
         if not self.examines_text:
             return None

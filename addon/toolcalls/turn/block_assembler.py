@@ -3,7 +3,7 @@
 Fragments have no id here, and indices are shared, repeated or missing. A fragment goes to the last call that began at
 its index; without an index, to the last that began. At an unknown index it goes to the only call that has not ended,
 if that has no fragments yet; else to no known call. Whether the gathered calls may run is decided in
-`calls_at_index.py`: a place is an index, from the beginning of a call until every call that began there has ended.
+`calls_at_index.py`: there, an index counts from the beginning of a call until every call that began there has ended.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .block_call import BlockCall
 from .call_assembler import CallAssembler
 from .calls_at_index import CallsByIndex, refuse
 from .fragments import may_begin
-from .parts import CallStart, Fragment, Place
+from .parts import CallStart, Fragment, Index
 
 
 class BlockAssembler(CallAssembler[BlockCall]):
@@ -27,8 +27,8 @@ class BlockAssembler(CallAssembler[BlockCall]):
         self.calls = []
         self._tools = tools
         self._work = work
-        self._places = CallsByIndex()
-        self._at: dict[Place, BlockCall] = {}
+        self._calls_by_index = CallsByIndex()
+        self._at: dict[Index, BlockCall] = {}
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None
         self._incomplete = []
@@ -37,7 +37,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
 
     def begin(self, start: CallStart) -> BlockCall:
         """The call of a start event: a new call, or one whose start is repeated or follows its first fragments."""
-        here = self._at.get(start.place)
+        here = self._at.get(start.index)
         if here is not None and not here.ended:
             begins_again = start.id and start.id == here.id and start.name == here.name
             if not here.started or (begins_again and not (here.fragments and here.is_whole())):
@@ -49,7 +49,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
                 here.names = [start.name] if start.name else []
                 if here.fragments and (begins_again or not again):
                     # The fragments may belong to a call whose beginning was lost, so they must be valid as they are.
-                    self._places.at(start.place).require_all_or_none()
+                    self._calls_by_index.at(start.index).require_all_or_none()
                 return here
             self._end(here)
         return self._begin(start, started=True)
@@ -62,37 +62,37 @@ class BlockAssembler(CallAssembler[BlockCall]):
 
     def add(self, fragment: Fragment) -> BlockCall | None:
         """Take a fragment and return the call that it is added to; None if that call has ended and lacks nothing."""
-        place = fragment.place
-        here = self._at.get(place)
+        index = fragment.index
+        here = self._at.get(index)
         if here is None:
             only = next(iter(self._unended.values())) if len(self._unended) == 1 else None
             if only is None or only.fragments:
                 stray = bool(self._unended) and not may_begin(fragment.arguments)
-                begun = self._begin(CallStart(place, "", ""), started=False)
+                begun = self._begin(CallStart(index, "", ""), started=False)
                 if stray:
                     # It cannot begin arguments, so it belongs to a call that has not ended.
-                    self._places.without_index.distrust()
+                    self._calls_by_index.without_index.distrust()
                 begun.add(fragment.arguments)
                 return begun
             # This server counts fragments differently from start events.
-            here = self._at[place] = only
+            here = self._at[index] = only
         if here.ended and not here.all_or_none:
             if here.done or here.is_whole():
-                if self._unended and not (fragment.placed and _says_again(here, fragment.arguments)):
+                if self._unended and not (fragment.has_index and _says_again(here, fragment.arguments)):
                     # It may belong to a call that has not ended.
-                    self._places.without_index.distrust()
+                    self._calls_by_index.without_index.distrust()
                 return None
             here.ended = False
             self._unended[id(here)] = here
         self._refuse_if_stray(here, fragment.arguments)
-        self._places.note_fragment(place, here, sure=False, placed=fragment.placed)
+        self._calls_by_index.note_fragment(index, here, sure=False, has_index=fragment.has_index)
         here.add(fragment.arguments)
         return here
 
-    def end(self, place: Place) -> BlockCall | None:
+    def end(self, index: Index) -> BlockCall | None:
         """Note the end of a block and return its call, if it is one."""
-        self._places.end(place)
-        here = self._at.get(place)
+        self._calls_by_index.end(index)
+        here = self._at.get(index)
         if here is None or here.ended:
             return None
         self._end(here)
@@ -103,8 +103,8 @@ class BlockAssembler(CallAssembler[BlockCall]):
 
         `live`: calls of which the client has a part.
         """
-        for place in self._places.all:
-            place.judge(complete=complete)
+        for at_index in self._calls_by_index.all:
+            at_index.judge(complete=complete)
         calls = [*live, *self.calls]
         if any(not call.started and call.fragments for call in calls):
             refuse(calls)
@@ -130,8 +130,8 @@ class BlockAssembler(CallAssembler[BlockCall]):
         self.calls.append(call)
         self._incomplete.append(call)
         self._unended[id(call)] = call
-        self._at[start.place] = self._last = call
-        self._places.begin(start.place, call)
+        self._at[start.index] = self._last = call
+        self._calls_by_index.begin(start.index, call)
         return call
 
 

@@ -38,7 +38,7 @@ class BlockCall(AssembledCall):
             id=start.id,
             names=names,
             extra=start.extra,
-            place=start.place,
+            index=start.index,
             key=start.id,
             given=start.given,
             **more,
@@ -61,7 +61,7 @@ class BlockCall(AssembledCall):
             return isinstance(self.given, dict) and bool(self.given) and self.suits(self.given)
         if len(self.fragments) > 1:
             self.join("".join(self.fragments))
-            self.joined, self.decided_count = (0, "", ()), -1  # One fragment now, not yet checked.
+            self.decided_count = -1  # One fragment now, not yet checked.
         return self.suits(payload.object_in(self.fragments[0]))
 
     def needs_no_finish(self) -> bool:

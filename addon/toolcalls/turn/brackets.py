@@ -12,18 +12,15 @@ _INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
 class Brackets:
     """The state at the end of a text: whether it is inside a string, and how many brackets are open."""
 
-    __slots__ = ("_depth", "_escaped", "_opened", "in_string")
+    __slots__ = ("_depth", "_escaped", "_opened", "closed", "in_string")
 
     def __init__(self) -> None:
         self.in_string = False
         self._escaped = False
         self._opened = False
         self._depth = 0
-
-    @property
-    def closed(self) -> bool:
-        """Whether a bracket was opened, and none is open now."""
-        return self._opened and self._depth <= 0 and not self.in_string
+        self.closed = False
+        """A bracket was opened, and none is open now."""
 
     def follow(self, text: str) -> None:
         """Follow strings and brackets through the next piece of the text."""
@@ -40,6 +37,7 @@ class Brackets:
         opened = bare.count("{") + bare.count("[")
         self._opened = self._opened or opened > 0
         self._depth += opened - bare.count("}") - bare.count("]")
+        self.closed = self._opened and self._depth <= 0 and not self.in_string
 
     def _end_of_string(self, text: str, at: int) -> int:
         """The offset after the string that is open here."""

@@ -16,8 +16,8 @@ C = TypeVar("C", bound=AssembledCall)
 class CallAssembler(Generic[C]):
     """The calls of one answer that were not released yet, in the order in which they began."""
 
-    __slots__ = ("_incomplete", "_places", "_tools", "_work", "answer_id", "calls")
-    _places: CallsByIndex[C]
+    __slots__ = ("_calls_by_index", "_incomplete", "_tools", "_work", "answer_id", "calls")
+    _calls_by_index: CallsByIndex[C]
     _tools: Tools
     _work: Work
     answer_id: str

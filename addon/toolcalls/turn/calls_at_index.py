@@ -1,6 +1,6 @@
 """Whether the calls that began at one index can be trusted: one rule for all protocols.
 
-A place is where a client gathers fragments: an index. All fragments without a usable index share one place.
+A client gathers fragments by their index. All fragments without a usable index count as fragments at one index.
 
 | calls begun there | fragments since the second call began     | which calls run                                 |
 | ----------------- | ----------------------------------------- | ----------------------------------------------- |
@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from typing import Generic, Protocol, TypeVar
 
-from .parts import Place
+from .parts import Index
 from .refusal_reasons import MIXED
 
 
@@ -50,7 +50,7 @@ def refuse(calls: Iterable[CallAtIndex]) -> None:
 
 
 class CallsAtIndex(Generic[C]):
-    """The calls that began at one place, in order."""
+    """The calls that began at one index, in order."""
 
     __slots__ = ("_contradictory", "all_or_none", "calls", "unended")
 
@@ -100,25 +100,25 @@ class CallsAtIndex(Generic[C]):
 
 
 class CallsByIndex(Generic[C]):
-    """The places of one answer. If calls end with events of their own, a place begins anew as soon as every call
-    that began there has ended."""
+    """The calls of one answer by index. If calls end with events of their own, an index begins anew as soon as every
+    call that began there has ended."""
 
     __slots__ = ("all", "indexed", "without_index")
 
     def __init__(self) -> None:
         self.without_index: CallsAtIndex[C] = CallsAtIndex()
-        """The place of fragments without an index; it has all calls."""
-        self.indexed: dict[Place, CallsAtIndex[C]] = {}
+        """The calls that fragments without an index may belong to: all of them."""
+        self.indexed: dict[Index, CallsAtIndex[C]] = {}
         self.all = [self.without_index]
 
-    def at(self, index: Place) -> CallsAtIndex[C]:
-        place = self.indexed.get(index)
-        if place is None:
-            place = self.indexed[index] = CallsAtIndex()
-            self.all.append(place)
-        return place
+    def at(self, index: Index) -> CallsAtIndex[C]:
+        here = self.indexed.get(index)
+        if here is None:
+            here = self.indexed[index] = CallsAtIndex()
+            self.all.append(here)
+        return here
 
-    def begin(self, index: Place, call: C) -> None:
+    def begin(self, index: Index, call: C) -> None:
         """Add a call that begins with an event of its own. If another at the index has not ended, only the order of
         fragments tells the two apart."""
         if index in self.indexed and not self.indexed[index].unended:
@@ -129,18 +129,18 @@ class CallsByIndex(Generic[C]):
         self.at(index).begin(call, sure=False)
         self.without_index.begin(call)
 
-    def note_fragment(self, index: Place, call: C, *, sure: bool, placed: bool) -> None:
+    def note_fragment(self, index: Index, call: C, *, sure: bool, has_index: bool) -> None:
         """Note that a fragment at this index is added to a call.
 
-        `sure`: it has an id that only this call has. `placed`: it has an index itself.
+        `sure`: it has an id that only this call has. `has_index`: it has an index itself.
         """
         here = self.indexed.get(index)
         if here is not None:
             here.note_fragment(call, sure=sure)
-        self.without_index.note_fragment(call, sure=sure or placed)
+        self.without_index.note_fragment(call, sure=sure or has_index)
 
-    def end(self, index: Place) -> None:
+    def end(self, index: Index) -> None:
         """Note the end of a block."""
-        for place in (self.indexed.get(index), self.without_index):
-            if place is not None and place.unended:
-                place.unended -= 1
+        for calls in (self.indexed.get(index), self.without_index):
+            if calls is not None and calls.unended:
+                calls.unended -= 1

@@ -15,14 +15,12 @@ from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
 from .outgoing_calls import OutgoingCalls
-from .parts import Fragment
 from .refusal_reasons import CUT_INSIDE
-from .structured_text import structured_around
-from .text_search import TextSearch
+from .structured_text import new_search
 
 
 class FragmentAnswer(Answer):
-    __slots__ = ("_late", "_needs_finish_reason", "_whole_calls", "assembler")
+    __slots__ = ("_needs_finish_reason", "_whole_calls", "assembler", "late")
 
     def __init__(
         self,
@@ -35,12 +33,11 @@ class FragmentAnswer(Answer):
     ) -> None:
         """`whole_calls`: calls arrive in one piece. `needs_finish_reason`: every complete answer has one."""
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
-        search = TextSearch(request, policy) if self.finds_calls else None
-        self.search = structured_around(search, request, policy, mender)
+        self.search = new_search(request, policy, mender, find_calls=self.finds_calls)
         self._whole_calls = whole_calls
         self._needs_finish_reason = needs_finish_reason
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
-        self._late = False
+        self.late = False
         """Fragments arrived after a finish reason, so the reason did not mean that the calls were finished."""
 
     @property
@@ -52,11 +49,6 @@ class FragmentAnswer(Answer):
     @property
     def has_pending_calls(self) -> bool:
         return bool(self.outgoing.found or self.assembler.calls)
-
-    def gather(self, fragment: Fragment) -> AssembledCall | None:
-        """Take a fragment and return the call that it belongs to; None if it is empty."""
-        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
-        return self.assembler.add(fragment)
 
     def note_that_more_follows(self) -> None:
         """Note that something arrived after the calls so far."""
@@ -72,14 +64,11 @@ class FragmentAnswer(Answer):
     def _complete_gathered(
         self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
     ) -> list[CompletedCall]:
-        if self._whole_calls and self._closed_by_server and calls:
+        cut = Finish.CUT in self._finishes and self._policy.truncated != "complete"
+        if calls and cut and self._whole_calls:
+            # The last call may have been cut off, and then closed by the server, which sends calls whole.
             calls[-1].refuse(CUT_INSIDE)
         return super()._complete_gathered(calls, finish, drop_refused, ids)
-
-    @property
-    def _closed_by_server(self) -> bool:
-        """Whether the last call may have been cut off, and then closed by a server that sends calls whole."""
-        return Finish.CUT in self._finishes and self._policy.truncated != "complete"
 
     def passed_stop(self, finish: Finish) -> None:
         """Note a finish reason that the client already has: a call that follows a cut is cut too."""
@@ -92,7 +81,7 @@ class FragmentAnswer(Answer):
 
     def trusted_finish(self, finish: Finish) -> Finish:
         """How the answer ended: by the reasons that arrived, unless fragments followed one; else `finish`."""
-        if self._late or not self._finishes:
+        if self.late or not self._finishes:
             return finish
         finishes = [*self._finishes, *([Finish.CUT] if self.model_refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in finishes), Finish.COMPLETE)

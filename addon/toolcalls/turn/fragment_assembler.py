@@ -12,8 +12,8 @@
 |                           | name, after a complete call or with another    | at a new index, a call that has no |
 |                           | name                                           | index and no arguments yet         |
 
-Whether the calls gathered this way may run is decided in `calls_at_index.py`. A place is an index; all fragments
-without an index share one place. A bool is not an index. Also:
+Whether the calls gathered this way may run is decided in `calls_at_index.py`. All fragments without an index count as
+fragments at one index. A bool is not an index. Also:
 - If some fragments have an index and others have none, those without may belong to any call: as soon as one call
   cannot be attributed with certainty, or begins in the middle of its arguments, either all calls run or none does.
 - An id at two indices means two calls (`resent.py` decides whether the second is the first one sent again).
@@ -24,7 +24,7 @@ without an index share one place. A bool is not an index. Also:
   completes the only incomplete call, right before it, to a strict object, it is joined to that call. If there is no
   other call, and no id either, the beginning of the call was lost: it may be a call of any tool, and is refused.
 - A call whose name arrived twice, but not with every fragment, may be two calls: it runs only if it is strict JSON.
-- A call without arguments at the place of another call with its name is that call, with its name repeated. They are
+- A call without arguments at the index of another call with its name is that call, with its name repeated. They are
   two calls only if each has its own index.
 """
 
@@ -41,7 +41,7 @@ from .assembled_call import AssembledCall
 from .call_assembler import CallAssembler
 from .calls_at_index import CallsAtIndex, CallsByIndex, refuse
 from .fragments import begins_midway, may_begin
-from .parts import Fragment, Place
+from .parts import Fragment, Index
 from .refusal_reasons import MIXED
 from .resent import meaning_of
 
@@ -51,12 +51,12 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     __slots__ = (
         "_by_id",
+        "_by_index_and_id",
         "_doubtful",
         "_named",
-        "_placed",
         "_renamed",
         "_shared_ids",
-        "_unplaced",
+        "_some_without_index",
         "_unstable",
         "_waiting",
         "_whole_calls",
@@ -77,15 +77,15 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._by_id: dict[str, AssembledCall] = {}
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
-        self._placed: dict[tuple[Place, str], AssembledCall] = {}
-        self._places = CallsByIndex()
-        self._renamed: set[Place] = set()
+        self._by_index_and_id: dict[tuple[Index, str], AssembledCall] = {}
+        self._calls_by_index = CallsByIndex()
+        self._renamed: set[Index] = set()
         """Indices at which a name was repeated as if a call began: two calls, unless every fragment has the name."""
-        self._named: dict[tuple[Place, str], AssembledCall] = {}
+        self._named: dict[tuple[Index, str], AssembledCall] = {}
         """The last call that began at an index, by index and name."""
-        self._waiting: dict[Place, list[AssembledCall]] = {}
+        self._waiting: dict[Index, list[AssembledCall]] = {}
         """Calls by index that had no arguments when last looked at; `_waits` removes those that have some now."""
-        self._unplaced = False
+        self._some_without_index = False
         """Fragments without an index have arrived."""
         self._doubtful = False
         """A call at an index cannot be attributed with certainty, or began in the middle of its arguments."""
@@ -100,15 +100,15 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if fragment.repeats_answer:
             call = self._repeat_from_message(fragment)
         elif not fragment.id:
-            call = self._by_place(fragment)
+            call = self._by_index(fragment)
         elif fragment.key in self._by_id:
             call = self._by_known_id(fragment)
         else:
             call = self._by_new_id(fragment)
         if not fragment.repeats_answer:
-            self._compare_places(fragment)
+            self._note_index(fragment)
         if fragment.id and not fragment.repeats_answer:
-            self._by_id[fragment.key] = self._placed[fragment.place, fragment.key] = call
+            self._by_id[fragment.key] = self._by_index_and_id[fragment.index, fragment.key] = call
             call.note_id(fragment.key)
         call.id = call.id or fragment.id
         if fragment.refusal_reason:
@@ -121,7 +121,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             call.unnamed = True
         if call.named_twice and call.unnamed:
             # A name that arrives twice, but not with every fragment, may belong to two calls.
-            self._place(call.place).require_all_or_none()
+            self._calls_at(call.index).require_all_or_none()
             call.all_or_none = True
         if fragment.arguments:
             call.add(fragment.arguments)
@@ -147,12 +147,14 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         calls = self._without_repeated_names()
         counted = {id(call) for call in calls}
         left_out = {id(call) for call in self.calls} - counted
-        for place in self._places.all:
-            by_ids = len(place.calls) > 1 and (place is not self._places.without_index or self._unplaced)
-            if by_ids and any(begins_midway(call.fragments) for call in place.calls):
+        for at_index in self._calls_by_index.all:
+            by_ids = len(at_index.calls) > 1 and (
+                at_index is not self._calls_by_index.without_index or self._some_without_index
+            )
+            if by_ids and any(begins_midway(call.fragments) for call in at_index.calls):
                 # Ids told these calls apart, and one of them begins with a fragment that belongs to another.
-                place.distrust()
-            place.judge(complete=complete, left_out=left_out)
+                at_index.distrust()
+            at_index.judge(complete=complete, left_out=left_out)
         for call in calls:
             if call.renamed and call.unnamed:
                 # A name arrived where arguments may begin, and not with every fragment: it may be another call.
@@ -169,14 +171,14 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _without_repeated_names(self) -> list[AssembledCall]:
         """The calls without those that only repeat the name of another."""
-        named: set[tuple[Place, str]] = {(call.place, call.name) for call in self.calls if call.begun}
+        named: set[tuple[Index, str]] = {(call.index, call.name) for call in self.calls if call.begun}
         calls: list[AssembledCall] = []
         for call in self.calls:
             if not (call.begun or call.again or call.restated):
                 # Servers whose ids change repeat a name, and send it first when a call begins.
-                if (call.place, call.name) in named:
+                if (call.index, call.name) in named:
                     continue
-                named.add((call.place, call.name))
+                named.add((call.index, call.name))
             if not call.empty:
                 calls.append(call)
         return calls
@@ -186,39 +188,39 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         call = self.calls[-1] if self.calls else None
         if call is None or not call.goes_on_with(fragment):
             call = self._new()
-            call.key, call.place = fragment.id, fragment.place
+            call.key, call.index = fragment.id, fragment.index
         call.take(fragment)
         return call
 
-    def _compare_places(self, fragment: Fragment) -> None:
+    def _note_index(self, fragment: Fragment) -> None:
         """Note fragments without an index: they may belong to any call that cannot be attributed with certainty."""
-        if fragment.place is None:
-            self._unplaced = True
+        if fragment.index is None:
+            self._some_without_index = True
         else:
-            self._doubtful = self._doubtful or self._place(fragment.place).all_or_none
-        if self._unplaced and self._doubtful:
-            self._places.without_index.require_all_or_none()
+            self._doubtful = self._doubtful or self._calls_at(fragment.index).all_or_none
+        if self._some_without_index and self._doubtful:
+            self._calls_by_index.without_index.require_all_or_none()
 
     # Which call
 
-    def _by_place(self, fragment: Fragment) -> AssembledCall:
+    def _by_index(self, fragment: Fragment) -> AssembledCall:
         """The call of a fragment without an id: the last that began at its index, or a new one."""
-        place = self._place(fragment.place)
-        here = place.calls[-1] if place.calls else None
+        at_index = self._calls_at(fragment.index)
+        here = at_index.calls[-1] if at_index.calls else None
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         if here is None:
             awaiting = self._awaiting(fragment)
             if awaiting is None:
                 return self._open(fragment, sure=begins)
-            place.begin(awaiting)
+            at_index.begin(awaiting)
             return self._continue(awaiting, fragment)
         if not fragment.name:
-            if fragment.place in self._renamed and fragment.arguments:
-                place.require_all_or_none()
+            if fragment.index in self._renamed and fragment.arguments:
+                at_index.require_all_or_none()
             anew = here.begun and may_begin(fragment.arguments)
-            if anew and self._waits(fragment.place) and not _awaits_a_value(here):
+            if anew and self._waits(fragment.index) and not _awaits_a_value(here):
                 # These are the arguments of the waiting call, or the middle of a string in this one.
-                place.distrust()
+                at_index.distrust()
             return self._continue(here, fragment)
         if fragment.name == here.name and not begins:
             return self._continue(here, fragment)
@@ -229,26 +231,26 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             return self._open(fragment, here, sure=begins and separate and not self._left_open(fragment, here))
         # The name is repeated where arguments may begin: the server names every fragment, or another call begins.
         if fragment.name == here.name:
-            self._renamed.add(fragment.place)
+            self._renamed.add(fragment.index)
         return self._continue(here, fragment)
 
-    def _waits(self, place: Place) -> bool:
+    def _waits(self, index: Index) -> bool:
         """Whether a call at this index has no arguments yet."""
-        waiting = self._waiting.get(place, [])
+        waiting = self._waiting.get(index, [])
         while waiting and waiting[-1].begun:
             waiting.pop()
         return bool(waiting)
 
     def _left_open(self, fragment: Fragment, here: AssembledCall) -> bool:
         """Whether an earlier call of this name is incomplete, so that the fragment may continue that one."""
-        other = self._named.get((fragment.place, fragment.name))
+        other = self._named.get((fragment.index, fragment.name))
         return other is not None and other is not here and not other.is_complete()
 
     def _awaiting(self, fragment: Fragment) -> AssembledCall | None:
         """The last call, if it has no index and no arguments, and this fragment may be its first with both."""
-        calls = self._places.without_index.calls
+        calls = self._calls_by_index.without_index.calls
         last = calls[-1] if calls else None
-        if last is None or last.place is not None or last.begun or fragment.name not in ("", last.name):
+        if last is None or last.index is not None or last.begun or fragment.name not in ("", last.name):
             return None
         return last
 
@@ -257,25 +259,25 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if fragment.arguments:
             if not call.refusal_reason:
                 self._refuse_if_stray(call, fragment.arguments)
-            placed = fragment.place is not None
-            self._places.note_fragment(fragment.place, call, sure=sure, placed=placed)
+            has_index = fragment.index is not None
+            self._calls_by_index.note_fragment(fragment.index, call, sure=sure, has_index=has_index)
         return call
 
     def _by_known_id(self, fragment: Fragment) -> AssembledCall:
-        place = self._place(fragment.place)
+        at_index = self._calls_at(fragment.index)
         known = self._by_id[fragment.key]
-        if fragment.place is not None:
-            placed = self._placed.get((fragment.place, fragment.key))
-            if placed is None and place.calls and known is not place.calls[-1]:
+        if fragment.index is not None:
+            known_here = self._by_index_and_id.get((fragment.index, fragment.key))
+            if known_here is None and at_index.calls and known is not at_index.calls[-1]:
                 # The index names one call, the id another.
-                place.calls.append(known)
-                place.distrust()
+                at_index.calls.append(known)
+                at_index.distrust()
                 return known
-            if placed is None:
+            if known_here is None:
                 return self._elsewhere(fragment, known)
-            known = placed
+            known = known_here
         if known.id_returns(fragment.key):
-            place.distrust()
+            at_index.distrust()
             return known
         if fragment.name and known.names:
             begins = may_begin(fragment.arguments)
@@ -286,9 +288,9 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             if self._named_otherwise(known, fragment) or (known.unnamed and begins):
                 # Two calls arrive at the same time, and nothing tells them apart.
                 return self._open(fragment, sure=False)
-            if begins and known.begun and len(place.calls) > 1 and not _awaits_a_value(known):
+            if begins and known.begun and len(at_index.calls) > 1 and not _awaits_a_value(known):
                 # Either the call continues, or another call with this id begins in the middle of it.
-                place.distrust()
+                at_index.distrust()
         return self._continue(known, fragment, sure=fragment.key not in self._shared_ids)
 
     def _elsewhere(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
@@ -298,7 +300,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         named = bool(fragment.name and known.names)
         goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
         if goes_on or (closed and not named and blank):
-            here = self._place(fragment.place)
+            here = self._calls_at(fragment.index)
             here.begin(known)
             if not blank:
                 # By its index this is another call.
@@ -307,8 +309,8 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         return self._open(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
-        place = self._place(fragment.place)
-        here = place.calls[-1] if place.calls else None
+        at_index = self._calls_at(fragment.index)
+        here = at_index.calls[-1] if at_index.calls else None
         if here is None:
             return self._open(fragment)
         if not fragment.name and not fragment.arguments:
@@ -332,7 +334,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         elif not unstable and not (same_name and not begins and here.begun):
             return self._open(fragment, sure=begins)
         self._unstable = True
-        place.require_all_or_none()
+        at_index.require_all_or_none()
         return self._continue(here, fragment)
 
     def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
@@ -343,8 +345,8 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     # Calls at one index
 
-    def _place(self, index: Place) -> CallsAtIndex[AssembledCall]:
-        return self._places.without_index if index is None else self._places.at(index)
+    def _calls_at(self, index: Index) -> CallsAtIndex[AssembledCall]:
+        return self._calls_by_index.without_index if index is None else self._calls_by_index.at(index)
 
     def _new(self) -> AssembledCall:
         if len(self.calls) >= MOST_CALLS:
@@ -357,20 +359,20 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
     def _open(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:
         """A new call. `earlier`: the call that it may repeat. Not `sure`: it may be part of another call."""
         call = self._new()
-        call.key = fragment.id or f"\0{fragment.place}"
+        call.key = fragment.id or f"\0{fragment.index}"
         if fragment.key in self._by_id:
             self._shared_ids.add(fragment.key)
         if earlier is not None and (not fragment.id or not earlier.id or fragment.key in earlier.ids):
             call.key = earlier.key
             call.again = not fragment.name or fragment.name == earlier.name
-        call.place = fragment.place
-        self._named[fragment.place, fragment.name] = call
-        for place in {fragment.place, None}:
-            self._waiting.setdefault(place, []).append(call)
-        if fragment.place is not None:
-            self._place(fragment.place).begin(call, sure=sure)
+        call.index = fragment.index
+        self._named[fragment.index, fragment.name] = call
+        for index in {fragment.index, None}:
+            self._waiting.setdefault(index, []).append(call)
+        if fragment.index is not None:
+            self._calls_at(fragment.index).begin(call, sure=sure)
             self._doubtful = self._doubtful or not sure
-        self._places.without_index.begin(call, sure=sure or fragment.place is not None)
+        self._calls_by_index.without_index.begin(call, sure=sure or fragment.index is not None)
         return call
 
     def _goes_on_with(self, call: AssembledCall, name: str) -> bool:
@@ -395,7 +397,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             return True
         if len(self._tools):
             return self._tools.get(name) is not None and self._tools.get(call.name) is not None
-        return fragment.place is None
+        return fragment.index is None
 
 
 def _awaits_a_value(call: AssembledCall) -> bool:

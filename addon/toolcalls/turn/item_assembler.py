@@ -72,22 +72,22 @@ class ItemAssembler:
         self._ambiguous_since: dict[int | None, int] = {}
         """By index: how many items there were when something arrived there that may belong to any call."""
 
-    def open(self, wire_id: str, place: int | None) -> Item:
+    def open(self, wire_id: str, wire_index: int | None) -> Item:
         """A new call."""
         self._count += 1
         if wire_id and self._items.known(wire_id) is not None:
             self._shared_ids.add(wire_id)
-        call = ItemCall(held_under=f"call {self._count}", wire_id=wire_id, place=place, work=self._work)
-        item = self._items.open(self._kind, wire_id, place, {}, call)
+        call = ItemCall(held_under=f"call {self._count}", wire_id=wire_id, index=wire_index, work=self._work)
+        item = self._items.open(self._kind, wire_id, wire_index, {}, call)
         call.id, call.answer_id = item.id, self.answer_id
         call.note_id(wire_id)
         self._began.append(item)
-        self._began_at.setdefault(place, []).append(item)
+        self._began_at.setdefault(wire_index, []).append(item)
         return item
 
     def begin(self, snapshot: CallSnapshot) -> Assigned:
         """Take the announcement of a call."""
-        item = self._find(snapshot.wire_id, snapshot.place)
+        item = self._find(snapshot.wire_id, snapshot.wire_index)
         call = item.call if item is not None else None
         if (
             item is None
@@ -96,7 +96,7 @@ class ItemAssembler:
             or not self._fits(call, snapshot)
             or _is_another(call, snapshot.wire_id)
         ):
-            item = self.open(snapshot.wire_id, snapshot.place)
+            item = self.open(snapshot.wire_id, snapshot.wire_index)
             call = item.call
         assert call is not None
         new = call.announcement is None
@@ -108,23 +108,23 @@ class ItemAssembler:
 
     def add(self, fragment: Fragment, source: Any) -> Assigned:
         """Take a fragment; `new` in the result: it was added to the call. `source`: its event."""
-        place = fragment.place if isinstance(fragment.place, int) else None
+        wire_index = fragment.index if isinstance(fragment.index, int) else None
         known = self._items.known(fragment.id)
         known_call = known.call if known is not None else None
-        if known is not None and known_call is not None and not known.open and place in (None, known_call.place):
+        if known is not None and known_call is not None and not known.open and wire_index in (None, known_call.index):
             # The item has ended: the fragment adds nothing to its call.
             return _behind_the_end(known)
-        item = self._find(fragment.id, place)
-        if (lost := self._refuse_if_ambiguous(item, fragment.id, place)) is not None:
+        item = self._find(fragment.id, wire_index)
+        if (lost := self._refuse_if_ambiguous(item, fragment.id, wire_index)) is not None:
             return Assigned(lost, False)
         text = fragment.arguments
-        if item is not None and self._begins_another(item, fragment, place):
+        if item is not None and self._begins_another(item, fragment, wire_index):
             item = None
         if item is None and not text:
             # It is empty and belongs to no call.
             return _NOTHING
         if item is None:
-            item = self.open(fragment.id, place)
+            item = self.open(fragment.id, wire_index)
             self._stray(item, text)
         call = item.call
         assert call is not None
@@ -140,7 +140,7 @@ class ItemAssembler:
 
     def take_whole_arguments(self, snapshot: CallSnapshot) -> Assigned:
         """Take an event with the whole arguments of a call."""
-        item = self._find(snapshot.wire_id, snapshot.place)
+        item = self._find(snapshot.wire_id, snapshot.wire_index)
         call = item.call if item is not None else None
         if (
             snapshot.wire_id
@@ -150,15 +150,15 @@ class ItemAssembler:
         ):
             # The same arguments of the same item, sent twice: not another call.
             return Assigned(item, False)
-        if (lost := self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.place)) is not None:
+        if (lost := self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.wire_index)) is not None:
             return Assigned(lost, False)
         if item is None or call is None or call.arguments_done:
-            known = self._items.known(snapshot.wire_id) or self._items.at(snapshot.place)
+            known = self._items.known(snapshot.wire_id) or self._items.at(snapshot.wire_index)
             if known is not None and known.call is not None and not known.open:
                 # Sent again, or only after the item was done: the call was released already, or will be.
                 known.call.arguments_done = known.call.arguments_done or snapshot
                 return _behind_the_end(known)
-            item = self.open(snapshot.wire_id, snapshot.place)
+            item = self.open(snapshot.wire_id, snapshot.wire_index)
             call = item.call
         assert call is not None
         call.arguments_done = snapshot
@@ -168,10 +168,10 @@ class ItemAssembler:
         """Take the end of a call, which repeats the call as a whole."""
         item = self._called(snapshot)
         if item is None:
-            item = self._find(snapshot.wire_id, snapshot.place)
+            item = self._find(snapshot.wire_id, snapshot.wire_index)
             if item is not None and self._items.known(snapshot.wire_id) is not item:
-                item = self._named(snapshot.name, snapshot.place) or item
-            if self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.place) is not None:
+                item = self._named(snapshot.name, snapshot.wire_index) or item
+            if self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.wire_index) is not None:
                 # It contains a whole call, which is certain, whichever of those calls it is.
                 item = None
         if item is None or item.call is None or not self._fits(item.call, snapshot):
@@ -186,7 +186,7 @@ class ItemAssembler:
                 return _behind_the_end(known)
             item = self._renamed(snapshot)
             if item is None:
-                item = self.open(snapshot.wire_id, snapshot.place)
+                item = self.open(snapshot.wire_id, snapshot.wire_index)
                 _take_from(known, snapshot.wire_id)
         assert item.call is not None
         item.call.end = snapshot
@@ -199,29 +199,29 @@ class ItemAssembler:
 
     # Which call
 
-    def _find(self, wire_id: str, place: int | None) -> Item | None:
+    def _find(self, wire_id: str, wire_index: int | None) -> Item | None:
         """The unfinished call with this id, else the one at this index; the last one if the event has neither."""
-        item = self._items.find(self._kind, wire_id, place, is_call=True)
-        if item is None and place is not None and self._items.known(wire_id) is None:
+        item = self._items.find(self._kind, wire_id, wire_index, is_call=True)
+        if item is None and wire_index is not None and self._items.known(wire_id) is None:
             # The last call that began at this index has ended, but an earlier one may be unfinished.
-            item = next((one for one, _ in self._open_at(place)), None)
+            item = next((one for one, _ in self._open_at(wire_index)), None)
         return item if item is not None and item.call is not None else None
 
-    def _open_at(self, place: int | None) -> Iterator[tuple[Item, ItemCall]]:
-        """The unfinished calls that began at this index; all unfinished calls if `place` is None."""
-        began = self._began if place is None else self._began_at.get(place, [])
+    def _open_at(self, wire_index: int | None) -> Iterator[tuple[Item, ItemCall]]:
+        """The unfinished calls that began at this index; all unfinished calls if `wire_index` is None."""
+        began = self._began if wire_index is None else self._began_at.get(wire_index, [])
         self._work.spend(_LOOK * len(began))
         for item in began:
             if item.call is not None and item.open:
                 yield item, item.call
 
-    def _begins_another(self, item: Item, fragment: Fragment, place: int | None) -> bool:
+    def _begins_another(self, item: Item, fragment: Fragment, wire_index: int | None) -> bool:
         """Whether a fragment begins the next call on a server without usable indices.
 
         It does if it has another id, or neither id nor index.
         """
         call = item.call
-        if call is None or (not fragment.id and place is not None and place == call.place):
+        if call is None or (not fragment.id and wire_index is not None and wire_index == call.index):
             return False
         another = self._items.known(fragment.id) is not item and call.first is not None
         return another and may_begin(fragment.arguments) and is_whole("".join(call.fragments))
@@ -231,15 +231,17 @@ class ItemAssembler:
         the server may have changed its id."""
         names = ("", snapshot.name) if snapshot.name else ()
         named = [(item, call) for item, call in self._open_at(None) if call.name in names]
-        named.sort(key=lambda one: one[1].place != snapshot.place)
+        named.sort(key=lambda one: one[1].index != snapshot.wire_index)
         meaning, blank = brief_meaning(snapshot.arguments), says_nothing(snapshot.arguments)
         for item, call in named[:_MOST_COMPARED]:
-            if (not blank or call.place == snapshot.place) and brief_meaning(call.decide_arguments()[0]) == meaning:
+            if (not blank or call.index == snapshot.wire_index) and brief_meaning(
+                call.decide_arguments()[0]
+            ) == meaning:
                 return item
         here = [
             (item, call.decide_arguments()[0])
             for item, call in named[:_MOST_COMPARED]
-            if call.place == snapshot.place
+            if call.index == snapshot.wire_index
         ]
         begun = [item for item, said in here if said and snapshot.arguments.startswith(said)]
         return begun[0] if len(here) == len(begun) == 1 else None
@@ -252,12 +254,12 @@ class ItemAssembler:
         call = found[0].call if len(found) == 1 else None
         return found[0] if call is not None and self._fits(call, snapshot) else None
 
-    def _named(self, name: str, place: int | None) -> Item | None:
+    def _named(self, name: str, wire_index: int | None) -> Item | None:
         """The only unfinished call of this name at this index; of several, the first with complete arguments.
 
         Only the end of such a call is still missing.
         """
-        found = [(item, call) for item, call in self._open_at(place) if name and call.name == name]
+        found = [(item, call) for item, call in self._open_at(wire_index) if name and call.name == name]
         if len(found) == 1:
             return found[0][0]
         return next((item for item, call in found if call.is_decided()), None)
@@ -272,33 +274,32 @@ class ItemAssembler:
 
     # Events that cannot be attributed
 
-    def _refuse_if_ambiguous(self, item: Item | None, wire_id: str, place: int | None) -> Item | None:
+    def _refuse_if_ambiguous(self, item: Item | None, wire_id: str, wire_index: int | None) -> Item | None:
         """One of the calls that an event may be about, if it cannot be attributed; all of them are refused."""
         call = item.call if item is not None else None
         if item is None or call is None:
             return None
         sharing = self._open_at(None) if wire_id in self._shared_ids else ()
-        if rivals := [one for _, one in sharing if one is not call and one.began_as(wire_id)]:
-            pass  # The id is that of several calls.
-        elif self._items.known(wire_id) is item and call.began_as(wire_id):
-            other = self._items.at(place)
+        rivals = [one for _, one in sharing if one is not call and one.began_as(wire_id)]
+        if not rivals and self._items.known(wire_id) is item and call.began_as(wire_id):
+            other = self._items.at(wire_index)
             rival = other.call if other is not None else None
-            if place in (None, call.place) or call.place is None or rival is None:
+            if wire_index in (None, call.index) or call.index is None or rival is None:
                 return None
             # The index names one call, the id another.
             rivals = [rival] if other is not None and other is not item and other.open else []
-        elif call.refusal_reason and self._ambiguous_since.get(place) == len(self._items.all):
-            return item
-        else:
-            rivals = [one for _, one in self._open_at(place) if one is not call]
+        elif not rivals:
+            if call.refusal_reason and self._ambiguous_since.get(wire_index) == len(self._items.all):
+                return item
+            rivals = [one for _, one in self._open_at(wire_index) if one is not call]
         if not rivals:
             return item if call.refusal_reason else None
-        self._refuse_rivals(place, call, *rivals)
+        self._refuse_rivals(wire_index, call, *rivals)
         return item
 
-    def _refuse_rivals(self, place: int | None, *calls: ItemCall) -> None:
+    def _refuse_rivals(self, wire_index: int | None, *calls: ItemCall) -> None:
         """Refuse these calls: something arrived at this index that may belong to any of them."""
-        self._ambiguous_since[place] = len(self._items.all)
+        self._ambiguous_since[wire_index] = len(self._items.all)
         refuse(calls)
 
     def _stray(self, item: Item, text: str) -> None:
@@ -306,13 +307,13 @@ class ItemAssembler:
         arguments, else those whose index is not known."""
         call = item.call
         assert call is not None
-        place = call.place if isinstance(call.place, int) else None
+        wire_index = call.index if isinstance(call.index, int) else None
         others = [one for _, one in self._open_at(None) if one is not call]
         if not may_begin(text):
-            self._refuse_rivals(place, *([call, *others] if others else ()))
+            self._refuse_rivals(wire_index, *([call, *others] if others else ()))
             return
-        unplaced = [one for one in others if one.place is None and one.announcement and not one.is_decided()]
-        self._refuse_rivals(place, *([call, *unplaced] if unplaced and place is not None else ()))
+        without_index = [one for one in others if one.index is None and one.announcement and not one.is_decided()]
+        self._refuse_rivals(wire_index, *([call, *without_index] if without_index and wire_index is not None else ()))
 
 
 def _behind_the_end(item: Item) -> Assigned:

@@ -11,7 +11,7 @@ from typing import Any
 from ..mend.finish import Finish
 from . import payload
 from .assembled_call import AssembledCall
-from .fragments import may_begin
+from .fragments import full_arguments, may_begin
 from .resent import ComparedCall
 
 
@@ -21,7 +21,7 @@ class CallSnapshot:
 
     wire_id: str
     """The id of the item."""
-    place: int | None
+    wire_index: int | None
     call_id: str = ""
     name: str = ""
     namespace: str = ""
@@ -40,7 +40,7 @@ class ItemCall(AssembledCall):
 
     held_under: str = ""
     wire_id: str = ""
-    """The first item id that the upstream sent; `place` is the first index, `id` the client's id of the item."""
+    """The first item id that the upstream sent; `index` is the first index, `id` the client's id of the item."""
     announcement: CallSnapshot | None = None
     first: Any = None
     """The event with the first fragment."""
@@ -55,7 +55,8 @@ class ItemCall(AssembledCall):
     """The arguments that were parsed last, and their value; `value` is the value for the mender."""
     decided_from: tuple[Any, ...] | None = None
     """Everything that was known when its arguments were last decided."""
-    decided: tuple[str, tuple[str, ...]] = ("", ())
+    joined: tuple[int, str, tuple[str, ...]] = (0, "", ())
+    """How many fragments were last joined, the result, and what had to be done for it."""
     raw_input: bool = False
     """It calls a freeform tool: its arguments are no JSON."""
     sent_id: str = ""
@@ -111,9 +112,17 @@ class ItemCall(AssembledCall):
             self.announcement,
             self.in_list,
         )
-        if self.decided_from is None or not _same_objects(self.decided_from, known):
+        last = self.decided_from
+        # The snapshots are compared as objects: their texts may be long.
+        if last is None or last[:2] != known[:2] or not all(map(operator.is_, last[2:], known[2:])):
             self.decided_from, self.decided = known, self._decide_arguments()
         return self.decided
+
+    def from_fragments(self) -> tuple[str, tuple[str, ...]]:
+        """The arguments that the fragments alone make, joined once, and what had to be done for it."""
+        if self.joined[0] != len(self.fragments):
+            self.joined = (len(self.fragments), *full_arguments(self.fragments))
+        return self.joined[1:]
 
     def _decide_arguments(self) -> tuple[str, tuple[str, ...]]:
         fragments, steps = ("", ()) if self.refusal_reason else self.from_fragments()
@@ -226,11 +235,6 @@ def choose_one_text(fragments: str, others: list[tuple[str, str]]) -> tuple[str,
     if not label:
         return text, ("carriers made to agree",)
     return text, (f"arguments taken from {label}" if fragments else f"arguments only in {label}",)
-
-
-def _same_objects(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether the first two entries are equal, and the reports after them are the same objects."""
-    return one[:2] == other[:2] and all(map(operator.is_, one[2:], other[2:]))
 
 
 def _with_pairs(text: str) -> str:

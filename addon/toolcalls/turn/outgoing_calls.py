@@ -109,7 +109,7 @@ class OutgoingCalls:
                 call.refusal_reason = call.refusal_reason or SENT_WHOLE
             outcome = self._decide(call, call.finish or finish, drop_refused)
             self._uncompared.append(outcome)
-            yield self._count(outcome, live=call.live is not None)
+            yield outcome
 
     def add_found(self, calls: Iterable[FoundCall], step: str = WRITTEN_AS_TEXT) -> None:
         """Add calls that were found outside the structured calls: in the text, unless `step` says otherwise."""
@@ -122,7 +122,7 @@ class OutgoingCalls:
             if not self._is_structured_too(call):
                 # It is complete, however the answer ended, and gets a new id.
                 gathered = GatheredCall(call.name, call.arguments, steps=(step,))
-                yield self._count(self._decide(gathered, Finish.COMPLETE, drop_refused))
+                yield self._decide(gathered, Finish.COMPLETE, drop_refused)
 
     def pop_notes(self) -> list[str]:
         """The notes about dropped calls, if the client got no call at all."""
@@ -130,50 +130,48 @@ class OutgoingCalls:
         return [] if self.sent else list(filter(None, notes))
 
     def _decide(self, call: GatheredCall, finish: Finish, drop_refused: bool) -> Outcome:
-        name, arguments, steps = call.name, call.arguments, call.steps
+        """Mend or refuse a call, and count it."""
+        refusal_reason = call.refusal_reason
+        if not refusal_reason and self._awaits_arguments and finish is not Finish.COMPLETE:
+            refusal_reason = "" if call.arguments.strip() else CUT_BEFORE
         if call.live is not None:
-            return self._mender.mend_rest(
-                name,
-                arguments,
+            outcome = self._mender.mend_rest(
+                call.name,
+                call.arguments,
                 call.live.sent,
                 finish,
-                steps=steps,
+                steps=call.steps,
                 drop_refused=drop_refused,
                 invalid_tail=self._invalid_tail,
                 refusal_reason=call.refusal_reason,
             )
-        refusal_reason = call.refusal_reason
-        if self._awaits_arguments and not refusal_reason and finish is not Finish.COMPLETE and not arguments.strip():
-            refusal_reason = CUT_BEFORE
-        if refusal_reason:
-            # Without a name there is no call to send the refusal in, so the call is dropped.
-            unfinished = drop_refused or (bool(call.refusal_reason) and not name)
-            return self._mender.refuse(
-                name,
-                arguments,
+        elif refusal_reason:
+            outcome = self._mender.refuse(
+                call.name,
+                call.arguments,
                 refusal_reason,
                 namespace=call.namespace,
-                steps=steps,
-                drop_refused=unfinished,
+                steps=call.steps,
+                # Without a name there is no call to send the refusal in, so the call is dropped.
+                drop_refused=drop_refused or (bool(call.refusal_reason) and not call.name),
                 id=call.id,
                 safe_ids=self._safe_ids,
             )
-        return self._mender.mend(
-            name,
-            arguments,
-            finish,
-            namespace=call.namespace,
-            steps=steps,
-            drop_refused=drop_refused,
-            id=call.id,
-            safe_ids=self._safe_ids,
-            value=call.value,
-        )
-
-    def _count(self, outcome: Outcome, *, live: bool = False) -> Outcome:
+        else:
+            outcome = self._mender.mend(
+                call.name,
+                call.arguments,
+                finish,
+                namespace=call.namespace,
+                steps=call.steps,
+                drop_refused=drop_refused,
+                id=call.id,
+                safe_ids=self._safe_ids,
+                value=call.value,
+            )
         if outcome.dropped:
             self.notes.append(outcome.note)
-        elif not live:
+        elif call.live is None:
             self.sent += 1
         return outcome
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..mend.finish import Finish
 
-Place = int | tuple[int, int] | None
+Index = int | tuple[int, int] | None
 """The index at which a call's fragments are gathered; `(choice, index)` in a choice that was not asked for; None if
 there is no index."""
 
@@ -29,7 +29,7 @@ def string_of(value: object) -> str:
 class Fragment:
     """What one delta says about one call. Not frozen, because that would make creating one twice as slow."""
 
-    place: Place
+    index: Index
     id: str
     name: str
     arguments: str
@@ -42,8 +42,8 @@ class Fragment:
     """The upstream said that more of this call follows."""
     refusal_reason: str = ""
     """Why the call must be refused, whatever else arrives."""
-    placed: bool = True
-    """False if the event has no index, and `place` is only the index of the block that began last."""
+    has_index: bool = True
+    """False if the event has no index, and `index` is only that of the block that began last."""
 
     @property
     def key(self) -> str:
@@ -60,7 +60,7 @@ class TextDelta:
     """Text of the answer. It is searched for calls."""
 
     text: str
-    block: Place = None
+    block: Index = None
     """The index of its block, in protocols that send text in blocks."""
 
 
@@ -83,7 +83,7 @@ class OtherDelta:
     key: str = ""
     """The JSON key of its string, if similar events need not be parsed; `text` is that string."""
     text: str = ""
-    block: Place = None
+    block: Index = None
     """The index of its block, in protocols that send text in blocks."""
     kind: str = ""
     """The kind of block that it belongs in; "" if any will do."""
@@ -95,7 +95,7 @@ class OtherDelta:
 class BlockStart:
     """The beginning of a block that is no call."""
 
-    block: Place
+    block: Index
     kind: str
     calls: bool = False
     """In this block the server calls a tool of its own."""
@@ -105,14 +105,14 @@ class BlockStart:
 class BlockEnd:
     """The end of a block, or of a call that began with an event of its own."""
 
-    block: Place
+    block: Index
 
 
 @dataclass(slots=True, frozen=True)
 class CallStart:
     """The beginning of a call, as an event of its own; its fragments follow, and then its end."""
 
-    place: Place
+    index: Index
     id: str
     name: str
     given: Any = None

@@ -32,6 +32,7 @@ class Arrival(NamedTuple):
     """How a call arrived: this decides whether it can be an earlier call that means the same."""
 
     has_id: bool
+    """It has an id of its own, not just its index or another call's id."""
     answer_id: str
     """The id of the answer in which it began."""
     events: frozenset[str]
@@ -72,13 +73,9 @@ class ComparedCall:
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
     @property
-    def has_id(self) -> bool:
-        """Whether the key is an id of its own, not just its index or another call's id."""
-        return self.key not in ("", self.fallback_key) and not self.borrowed
-
-    @property
     def arrival(self) -> Arrival:
-        return Arrival(self.has_id, self.answer_id, self.events)
+        has_id = self.key not in ("", self.fallback_key) and not self.borrowed
+        return Arrival(has_id, self.answer_id, self.events)
 
     @property
     def blank(self) -> bool:
@@ -118,13 +115,6 @@ class ResentCalls:
         """Whether a call with this id has already arrived."""
         return bool(key) and key in self._by_key
 
-    def _keep(self, call: ComparedCall) -> None:
-        self._calls.append(call)
-        self._unread.append(call)
-        self._arrivals[call.arrival] = None
-        for key in {call.key, call.fallback_key} - {""}:
-            self._by_key.setdefault(key, []).append(call)
-
     def keep_new(self, calls: Iterable[ComparedCall]) -> list[bool]:
         """For each of these calls, whether it is sent: each only once; those sent in part are continued or refused.
 
@@ -134,8 +124,13 @@ class ResentCalls:
         for call in batch:
             call.sent_whole = self._repeats(call)
             call.kept = call.out or not call.sent_whole
-            if call.kept:
-                self._keep(call)
+            if not call.kept:
+                continue
+            self._calls.append(call)
+            self._unread.append(call)
+            self._arrivals[call.arrival] = None
+            for key in {call.key, call.fallback_key} - {""}:
+                self._by_key.setdefault(key, []).append(call)
         for call in batch:
             call.out = True
         return [call.kept for call in batch]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
-from .structured_text import StructuredText, structured_around
+from .structured_text import StructuredText, new_search
 from .text_search import TextSearch
 
 
@@ -25,20 +26,14 @@ class SearchedTexts:
     ) -> None:
         """`find_calls`: search them for calls. `has_calls`: whether the answer has calls, so that none of its texts
         is the JSON that was requested."""
-
-        def new_search(after: TextSearch | StructuredText | None) -> TextSearch | StructuredText | None:
-            before = after.search if isinstance(after, StructuredText) else after
-            search = TextSearch(request, policy, begins=not self._spoken, after=before) if find_calls else None
-            return structured_around(search, request, policy, mender, has_calls)
-
-        self._new_search = new_search
+        self._new_search = partial(new_search, request, policy, mender, find_calls=find_calls, has_calls=has_calls)
         self._last: TextSearch | StructuredText | None = None
         self._spoken = False
         """One of the texts has more than white space."""
 
     def search_of(self, search: TextSearch | StructuredText | None, text: str) -> TextSearch | StructuredText | None:
         """The search that gets this text: the given one, or a new one if that is None."""
-        self._last = self._new_search(self._last) if search is None else search
+        self._last = self._new_search(begins=not self._spoken, after=self._last) if search is None else search
         self._spoken = self._spoken or bool(text.strip())
         return self._last
 
@@ -58,7 +53,7 @@ class SearchedTexts:
 
     def waits_for_end(self, text: str) -> bool:
         """Whether this text, if it were the first, would have to wait for what follows."""
-        search = self._new_search(None)
+        search = self._new_search(begins=not self._spoken)
         if search is not None:
             search.take(text)
         return search is not None and search.undecided

@@ -155,17 +155,23 @@ def mends_structured(request: Request, policy: Policy) -> bool:
     return policy.structured and request.structured is not None
 
 
-def structured_around(
-    search: TextSearch | None,
+def new_search(
     request: Request,
     policy: Policy,
     mender: Mender,
+    *,
+    find_calls: bool,
+    begins: bool = True,
+    after: TextSearch | StructuredText | None = None,
     has_calls: Callable[[], bool] = lambda: False,
 ) -> TextSearch | StructuredText | None:
     """What a text of the answer goes through: the search for calls, the mending of JSON, both, or None.
 
-    `has_calls`: called at the end of the text; whether the answer has calls, so that the text is not the JSON.
+    `find_calls`: text is searched for calls. `begins`, `after`: see `TextSearch`. `has_calls`: called at the end of
+    the text; whether the answer has calls, so that the text is not the JSON.
     """
+    before = after.search if isinstance(after, StructuredText) else after
+    search = TextSearch(request, policy, begins=begins, after=before) if find_calls else None
     wanted = request.structured if policy.structured else None
     if wanted is None:
         return search

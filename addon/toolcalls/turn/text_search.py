@@ -16,7 +16,8 @@ from ..policy import Policy
 from ..request.request import Request
 from ..textcalls.block_borders import end_block, would_quote_after
 from ..textcalls.quoting import Quoting
-from ..textcalls.scanner import MOST_SKIPPED, SKIPPED_BEYOND, FoundCall, Scanner
+from ..textcalls.scanner import FoundCall, Scanner
+from ..textcalls.skipped_text import MOST_SKIPPED, SKIPPED_BEYOND
 from ..tools.declared import Tools
 from ..unread.opener_bytes import can_open
 from ..unread.passed_text import text_of

@@ -141,7 +141,7 @@ def run(quick: bool = False) -> list[Row]:
                 continue
             most = max(goal, CUT_GOAL) if cut in (cut_inside, cut_each) else goal
             rows.append(compare(f"{name}, {form}", most, head, events, cut(events), rounds))
-    # Beyond 320 KB of text (`scanner.MOST_SKIPPED`) quoting is followed even without an opener.
+    # Beyond 320 KB of text (`skipped_text.MOST_SKIPPED`) quoting is followed even without an opener.
     long = deltas("text_delta", "text", lines(count // 2))
     rows.append(compare("text, 20 tools, 900 KB in 3 KB deltas", None, TEXT_HEAD, long, long, rounds // 6 or 1))
     sizes = [2_000, 4_000] if quick else [20_000, 200_000, 2_000_000]

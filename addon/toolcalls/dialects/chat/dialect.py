@@ -153,11 +153,11 @@ class Chat(Dialect):
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
         delta, fragments, legacy = delta_of(choice)
-        state = self._choice(choice, bool(fragments))
         number = index_of(choice.get("index"))
+        state = self._choice(number or 0, bool(fragments))
         if number is not None and number != state.index:
             for fragment in fragments:
-                fragment.place = (number, fragment.place) if isinstance(fragment.place, int) else None
+                fragment.index = (number, fragment.index) if isinstance(fragment.index, int) else None
         if fragments and self._request.choices == 1:
             self._calling = (number or 0) if self._calling is None else self._calling
             for fragment in fragments if number not in (None, self._calling) else ():
@@ -168,8 +168,8 @@ class Chat(Dialect):
         self._engaged = self._engaged or state.stream.answer.engaged
         return verdict
 
-    def _choice(self, choice: Json, has_calls: bool) -> Choice:
-        number = index_of(choice.get("index")) or 0
+    def _choice(self, number: int, has_calls: bool) -> Choice:
+        """The state of the choice with this number; it is created when its first event arrives."""
         if self._request.choices == 1 and (has_calls or number not in self._choices):
             # The request asked for one choice, so calls in a second one belong to the first.
             number = 0

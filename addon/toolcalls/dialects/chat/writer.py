@@ -7,7 +7,6 @@ from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish_reason import FinishWords
 from ...turn.live import LivePart
-from ...turn.parts import ReadEvent
 from ...wire import sse
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ..answer_io import StreamWriter
@@ -22,7 +21,7 @@ def write(chunk: Json) -> bytes:
     return sse.write(payload.write(chunk))
 
 
-class DeltaWriter(StreamWriter):
+class DeltaWriter(StreamWriter[ReadChoice]):
     """Writes chunks like those of the upstream: with its id, model and role."""
 
     def __init__(self, index: int = 0) -> None:
@@ -40,31 +39,31 @@ class DeltaWriter(StreamWriter):
         self.words = LEGACY_WORDS if legacy else WORDS
         self.ids = not legacy
 
-    def remember(self, read: ReadEvent, *, held: bool = False) -> None:
+    def remember(self, read: ReadChoice, *, held: bool = False) -> None:
         if not self.envelope:
             self.envelope = {key: value for key, value in read.payload.items() if key not in ("choices", "usage")}
         if held:
-            self._role = self._role or str(_delta(read).get("role") or "")
+            self._role = self._role or str(read.delta.get("role") or "")
 
     # A chunk of the upstream with another delta
 
-    def text(self, read: ReadEvent | None, text: str) -> bytes:
+    def text(self, read: ReadChoice | None, text: str) -> bytes:
         delta: Json = {"content": text}
         return _like(read, delta) if read is not None else self._chunk({}, delta)
 
-    def rest(self, read: ReadEvent) -> bytes:
+    def rest(self, read: ReadChoice) -> bytes:
         return _like(read, _rest(read), usage=read.stop is None)
 
-    def calls(self, read: ReadEvent) -> bytes:
-        calls = {key: value for key, value in _delta(read).items() if key in CALLS and value}
+    def calls(self, read: ReadChoice) -> bytes:
+        calls = {key: value for key, value in read.delta.items() if key in CALLS and value}
         return _like(read, calls, logprobs=None)
 
-    def without_calls(self, read: ReadEvent, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
+    def without_calls(self, read: ReadChoice, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
         rest = _rest(read)
         if texts is not None and isinstance(rest.get("content"), str):
             del rest["content"]
         speaks = has_content(rest)
-        if read.stop is None and isinstance(read, ReadChoice):
+        if read.stop is None:
             usage, logprobs = read.payload.get("usage"), read.choice.get("logprobs")
             speaks = speaks or bool(usage or logprobs) or bool(calls_follow and rest.get("role"))
         if speaks:
@@ -73,13 +72,13 @@ class DeltaWriter(StreamWriter):
             self._role = self._role or str(rest.get("role") or "")
         return texts or []
 
-    def end(self, read: ReadEvent | None, reason: str) -> bytes:
-        if not isinstance(read, ReadChoice):
+    def end(self, read: ReadChoice | None, reason: str) -> bytes:
+        if read is None:
             return self._chunk({"finish_reason": reason}, {})
         choice = {**read.choice, "index": self._index, "finish_reason": reason}
         return write_choice(read.payload, choice, {})
 
-    def ends_again(self, read: ReadEvent) -> bool:
+    def ends_again(self, read: ReadChoice) -> bool:
         return bool(read.payload.get("usage"))
 
     # Chunks of ours
@@ -119,7 +118,7 @@ class DeltaWriter(StreamWriter):
         return self._chunk({"finish_reason": None}, delta)
 
     def _chunk(self, choice: Json, delta: Json) -> bytes:
-        return write_choice(self.envelope, {"index": self._index, **choice}, delta)
+        return write({**self.envelope, "choices": [{"index": self._index, **choice, "delta": delta}]})
 
 
 def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
@@ -128,9 +127,8 @@ def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
     return write({**chunk, "choices": [{**written, "delta": delta}]})
 
 
-def _like(read: ReadEvent, delta: Json, *, usage: bool = False, **choice: None) -> bytes:
+def _like(read: ReadChoice, delta: Json, *, usage: bool = False, **choice: None) -> bytes:
     """A copy of the parsed chunk with another delta, without the finish reason. `usage`: keep the usage."""
-    assert isinstance(read, ReadChoice)
     chunk = read.payload
     if read.stop is not None or (chunk.get("usage") and not usage):
         chunk = {**chunk, "usage": None}
@@ -138,14 +136,9 @@ def _like(read: ReadEvent, delta: Json, *, usage: bool = False, **choice: None) 
     return write_choice(chunk, {**read.choice, **ended, **choice}, delta)
 
 
-def _delta(read: ReadEvent) -> Json:
-    assert isinstance(read, ReadChoice)
-    return read.delta
-
-
-def _rest(read: ReadEvent) -> Json:
+def _rest(read: ReadChoice) -> Json:
     """The delta without its calls."""
-    return {key: value for key, value in _delta(read).items() if key not in CALLS}
+    return {key: value for key, value in read.delta.items() if key not in CALLS}
 
 
 def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:

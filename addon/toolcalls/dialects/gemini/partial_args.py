@@ -26,11 +26,11 @@ class _Contradiction(Exception):
 class PartialArguments:
     """The arguments of one call while their pieces arrive."""
 
-    __slots__ = ("_going_on", "_pieces", "_unclear", "id", "place")
+    __slots__ = ("_going_on", "_pieces", "_unclear", "id", "index")
 
-    def __init__(self, place: int, identity: str = "", *, begun: bool = True) -> None:
+    def __init__(self, index: int, identity: str = "", *, begun: bool = True) -> None:
         """`begun`: the beginning of the call arrived, so the pieces do not belong to another call."""
-        self.place = place
+        self.index = index
         self.id = identity
         self._pieces: dict[Path, list[Any]] = {}
         self._going_on: dict[Path, bool] = {}

@@ -159,7 +159,7 @@ class GeminiReader(AnswerReader):
             pieces.mark_unclear()
         pieces.take(call.get(_PIECES))
         if goes_on:
-            return Fragment(pieces.place, identity, name, "", extra, unfinished=True)
+            return Fragment(pieces.index, identity, name, "", extra, unfinished=True)
         self._open = None
         value = pieces.value()
         refusal_reason = BEHIND_THE_END if self._quoted else ""
@@ -167,7 +167,7 @@ class GeminiReader(AnswerReader):
             refusal_reason = PIECES_UNCLEAR
         arguments = write(value) if value is not None else ""
         return Fragment(
-            pieces.place, identity, name, arguments, extra, steps=("put together",), refusal_reason=refusal_reason
+            pieces.index, identity, name, arguments, extra, steps=("put together",), refusal_reason=refusal_reason
         )
 
     def _end(self, reason: str, message: object, text: str) -> list[Part]:

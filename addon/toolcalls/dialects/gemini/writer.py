@@ -37,11 +37,11 @@ class GeminiWriter(AnswerWriter):
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
         spoken, fragments = iter(texts), iter(read.fragments)
-        sent = {call.assembled.place: call for call in calls if call.assembled is not None}
+        sent = {call.assembled.index: call for call in calls if call.assembled is not None}
         parts: list[Json] = []
         for part in _parts(read):
             if is_call(part):
-                call = sent.pop(next(fragments).place, None)
+                call = sent.pop(next(fragments).index, None)
                 parts += [_call_part(call)] if call is not None else []
             elif is_text(part) and part["text"]:
                 written = {**part, "text": next(spoken)}

@@ -17,7 +17,7 @@ from ...textcalls.scanner import FoundCall
 from ...turn.answer import CompletedCall
 from ...turn.block_answer import BlockAnswer
 from ...turn.block_call import BlockCall
-from ...turn.parts import BlockEnd, BlockStart, CallStart, Fragment, OtherDelta, Place, ReadEvent, TextDelta
+from ...turn.parts import BlockEnd, BlockStart, CallStart, Fragment, Index, OtherDelta, ReadEvent, TextDelta
 from ...turn.reasoning_search import ReasoningSearch
 from ...turn.text_search import SearchResult, TextPiece
 from ...unread.fast_path import PASSING_TEXT, CallFragments, Lesson
@@ -57,7 +57,7 @@ class BlockSequence:
         """The stop event of a text block, held while the end of the text may still be a call."""
         self.ends_in_text = False
         """The stream so far ends in an open block that is not a call."""
-        self._other_calls: set[Place] = set()
+        self._other_calls: set[Index] = set()
         """The indices at which the most recent block is a call of one of the server's own tools."""
         self.lesson: Lesson | None = None
         """How to handle deltas like the last one without parsing them, if it was forwarded or held unchanged."""
@@ -148,7 +148,7 @@ class BlockSequence:
         self.ends_in_text = True
         reply.out.append(self.writer.renumbered(read))
 
-    def _open(self, kind: str, block: Place, reply: ReplyBuilder) -> None:
+    def _open(self, kind: str, block: Index, reply: ReplyBuilder) -> None:
         """Open a block of ours, after everything that is complete."""
         self._close_open_block(reply)
         self.ends_in_text = True
@@ -185,7 +185,7 @@ class BlockSequence:
         else:
             self._say(part.text, part.block, read.payload, reply)
 
-    def _write_text(self, found: SearchResult, block: Place, like: Json, reply: ReplyBuilder) -> None:
+    def _write_text(self, found: SearchResult, block: Index, like: Json, reply: ReplyBuilder) -> None:
         """Write text that was searched."""
         for part in found.without_idle_space().parts:
             if isinstance(part, FoundCall):
@@ -193,7 +193,7 @@ class BlockSequence:
             else:
                 self._say(part.text, block, like, reply, part)
 
-    def _say(self, text: str, block: Place, like: Json, reply: ReplyBuilder, piece: TextPiece | None = None) -> None:
+    def _say(self, text: str, block: Index, like: Json, reply: ReplyBuilder, piece: TextPiece | None = None) -> None:
         """Write a text: in the open block, with its original event if possible, or in a new block."""
         open_block = self.writer.open_at(block)
         source: ReadEvent | None = piece.source if piece is not None else None
@@ -230,7 +230,7 @@ class BlockSequence:
             reply.out.append(self.writer.close_block_with(stop))
             self.ends_in_text = False
 
-    def _let_text_stop(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> bool:
+    def _let_text_stop(self, read: ReadEvent, block: Index, reply: ReplyBuilder) -> bool:
         """Whether the stop event of a block may be sent. It is held if the end of the text may still be a call."""
         answer = self.answer
         if answer.search is None or answer.text_block != block:
@@ -247,15 +247,15 @@ class BlockSequence:
 
     def _begin_call(self, read: ReadEvent, part: CallStart, reply: ReplyBuilder) -> None:
         answer, live = self.answer, self._live
-        self._other_calls.discard(part.place)
+        self._other_calls.discard(part.index)
         alone = live.call is None
         if live.has_all:
             self._end_live(reply, Finish.COMPLETE)
         # If the text before this call may be a call too, this call waits until that is decided.
-        behind_text = answer.text_undecided and answer.text_block != part.place
+        behind_text = answer.text_undecided and answer.text_block != part.index
         if live.call is None and not behind_text:
             self._release_text(reply)
-        if alone and self.writer.open is not None and self.writer.open.upstream_index == part.place:
+        if alone and self.writer.open is not None and self.writer.open.upstream_index == part.index:
             # A new block uses the index of the open one, so the stop event of the open block is missing.
             reply.out.append(self.writer.close_block())
             self._send_ready(reply)
@@ -266,14 +266,14 @@ class BlockSequence:
             live.begin(call, read, reply)
 
     def _take_fragment(self, read: ReadEvent, part: Fragment, reply: ReplyBuilder) -> None:
-        open_block = self.writer.open_at(part.place)
+        open_block = self.writer.open_at(part.index)
         if open_block is not None and open_block.kind not in (TEXT, THINKING):
             reply.out.append(self.writer.renumbered(read))
             return
-        if part.place in self._live.later_blocks and self._postpone_if_live(read, part.place, reply):
+        if part.index in self._live.later_blocks and self._postpone_if_live(read, part.index, reply):
             return
         # The block of a server's own tool had to be closed already, so the rest of that call is dropped.
-        call = None if part.place in self._other_calls else self.answer.assembler.add(part)
+        call = None if part.index in self._other_calls else self.answer.assembler.add(part)
         if call is None:
             return
         self.ends_in_text = False
@@ -325,7 +325,7 @@ class BlockSequence:
 
     # Calls that are sent while they arrive
 
-    def _postpone_if_live(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> bool:
+    def _postpone_if_live(self, read: ReadEvent, block: Index, reply: ReplyBuilder) -> bool:
         """Whether the event has to wait for the end of the live call; if so, it is put aside."""
         live = self._live
         if live.call is None:

@@ -86,7 +86,7 @@ def _changes(read: ReadEvent, mended: MendedAnswer) -> Json:
     blocks = read.payload["content"]
     searched = [part.block for part in read.parts if isinstance(part, TextDelta)]
     texts = dict(zip(searched, mended.texts, strict=True))
-    calls = {call.assembled.place: call for call in mended.calls if call.assembled is not None}
+    calls = {call.assembled.index: call for call in mended.calls if call.assembled is not None}
     written: list[Any] = []
     for number, block in enumerate(blocks):
         if isinstance(block, dict) and block.get("type") == TOOL_USE:

@@ -7,7 +7,7 @@ from typing import Final
 from ...mend.finish import Finish
 from ...turn.block_answer import BlockAnswer
 from ...turn.block_call import BlockCall
-from ...turn.parts import Place, ReadEvent
+from ...turn.parts import Index, ReadEvent
 from ..reply_builder import ReplyBuilder
 from .wire import TOOL_USE, tool_use
 from .writer import BlockWriter
@@ -27,7 +27,7 @@ class LiveBlock:
         self.call: BlockCall | None = None
         """The call whose block is open."""
         self._later: list[ReadEvent] = []
-        self.later_blocks: set[Place] = set()
+        self.later_blocks: set[Index] = set()
         """The blocks whose events wait."""
 
     @property
@@ -45,9 +45,9 @@ class LiveBlock:
             reply.out.append(self._writer.close_block())
         reply.release(call.held_under)
         if call.extra == tool_use(call.extra, live.id, call.name, {}):
-            reply.out.append(self._writer.start(TOOL_USE, call.place, read))
+            reply.out.append(self._writer.start(TOOL_USE, call.index, read))
         else:
-            reply.out.append(self._writer.call_start(call.extra, live.id, call.name, call.place))
+            reply.out.append(self._writer.call_start(call.extra, live.id, call.name, call.index))
         self._answer.assembler.calls.clear()
         self.call = call
 
@@ -64,10 +64,10 @@ class LiveBlock:
         else:
             reply.hold(self.call.held_under, read.raw)
 
-    def postpone(self, read: ReadEvent, block: Place, reply: ReplyBuilder) -> None:
+    def postpone(self, read: ReadEvent, block: Index, reply: ReplyBuilder) -> None:
         """Hold this event until the live call is over."""
         self._later.append(read)
-        if self.call is not None and block != self.call.place:
+        if self.call is not None and block != self.call.index:
             self.later_blocks.add(block)
         reply.hold(_LATER, read.raw)
 

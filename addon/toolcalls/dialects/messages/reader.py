@@ -13,9 +13,9 @@ from ...turn.parts import (
     CallStart,
     Failure,
     Fragment,
+    Index,
     OtherDelta,
     Part,
-    Place,
     ReadEvent,
     Stop,
     TextDelta,
@@ -55,14 +55,17 @@ class MessagesReader:
 
     def __init__(self, read_by_model: ReadByModel) -> None:
         self._read_by_model = read_by_model
-        self._last_index: Place = None
+        self._last_index: Index = None
         """The index of the last block that began: events without an index belong to that block."""
 
     def read(self, event: Event, data: Json) -> ReadEvent:
         """Parse an event whose data is a JSON object. An event that the protocol does not have gets no parts."""
         kind = data.get("type")
         typed = isinstance(kind, str) and kind != ""
-        error = error_in(data, event.type) if _may_be_error(kind if typed else event.type, data) else None
+        named = kind if typed else event.type
+        # An event that the protocol does not have, or an error without its `error` object.
+        odd = named not in EVENTS or (named == ERROR and not isinstance(data.get("error"), dict))
+        error = error_in(data, event.type) if odd else None
         if error is not None:
             kind, typed = ERROR, False
             data = {"type": kind, "error": {"type": "api_error", **error}}
@@ -121,7 +124,7 @@ class MessagesReader:
         part: Part
         if kind == "input_json_delta":
             arguments = payload.text_of(delta.get("partial_json"))
-            part = Fragment(index, "", "", arguments, placed=index_of(data.get("index")) is not None)
+            part = Fragment(index, "", "", arguments, has_index=index_of(data.get("index")) is not None)
         elif kind == "text_delta" and text and isinstance(text, str):
             part = TextDelta(text, index)
         else:
@@ -129,16 +132,11 @@ class MessagesReader:
             part = OtherDelta(key=key, text=text, block=index, kind=_NEEDS.get(kind, ""))
         return ReadEvent(raw, data, [part])
 
-    def _index(self, data: Json) -> Place:
+    def _index(self, data: Json) -> Index:
         index = index_of(data.get("index"))
         return self._last_index if index is None else index
 
 
-def call_start(block: Json, index: Place) -> CallStart:
+def call_start(block: Json, index: Index) -> CallStart:
     """The beginning of the call in a tool_use block."""
     return CallStart(index, string_of(block.get("id")), string_of(block.get("name")), block.get("input"), block)
-
-
-def _may_be_error(kind: Any, data: Json) -> bool:
-    """Whether this is an event that the protocol does not have, or an error without its `error` object."""
-    return kind not in EVENTS or (kind == ERROR and not isinstance(data.get("error"), dict))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...turn.answer import CompletedCall
-from ...turn.parts import Place, ReadEvent, index_of
+from ...turn.parts import Index, ReadEvent, index_of
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from ..reply_builder import ReplyBuilder
 from .wire import (
@@ -40,7 +40,7 @@ class OpenBlock:
     """The block that is open in the client's stream."""
 
     kind: str
-    upstream_index: Place
+    upstream_index: Index
     index: int
 
 
@@ -50,25 +50,29 @@ class BlockWriter:
     def __init__(self) -> None:
         self.open: OpenBlock | None = None
         self.count = 0
-        self._space: tuple[Place, list[str]] | None = None
+        self._space: tuple[Index, list[str]] | None = None
         """White space that has no block yet, with the upstream index it belongs to."""
 
-    def open_at(self, upstream_index: Place) -> OpenBlock | None:
+    def open_at(self, upstream_index: Index) -> OpenBlock | None:
         """The open block, if it has this upstream index and is not a call."""
         block = self.open
         return (
             block if block is not None and block.upstream_index == upstream_index and block.kind != TOOL_USE else None
         )
 
-    def start(self, kind: str, upstream_index: Place, read: ReadEvent) -> bytes:
+    def start(self, kind: str, upstream_index: Index, read: ReadEvent) -> bytes:
         """Open a block with its original start event."""
         self.open = OpenBlock(kind, upstream_index, self.count)
         self.count += 1
         return self.renumbered(read)
 
-    def begin(self, kind: str, upstream_index: Place) -> bytes:
-        """Open an empty block of ours."""
-        return self._begin(kind, upstream_index, _EMPTY_BLOCKS[kind])
+    def begin(self, kind: str, upstream_index: Index, block: Json | None = None) -> bytes:
+        """Open a block of ours, empty unless `block` says what it begins with."""
+        index = self.count
+        self.open = OpenBlock(kind, upstream_index, index)
+        self.count += 1
+        content = _EMPTY_BLOCKS[kind] if block is None else block
+        return write({"type": BLOCK_START, "index": index, "content_block": content})
 
     def close_block(self) -> bytes:
         """Close the open block, because its own stop event is missing or arrives too late."""
@@ -104,7 +108,7 @@ class BlockWriter:
         """A whole text block of ours."""
         return [self.begin(TEXT, None), self.text({"type": BLOCK_DELTA}, text), self.close_block()]
 
-    def keep_space(self, block: Place, text: str, like: Json, reply: ReplyBuilder) -> None:
+    def keep_space(self, block: Index, text: str, like: Json, reply: ReplyBuilder) -> None:
         """Hold white space outside of blocks until text follows it."""
         if self._space is None or self._space[0] != block:
             self.pop_space(block, reply)
@@ -112,7 +116,7 @@ class BlockWriter:
         self._space[1].append(text)
         reply.hold(_SPACE, text_event(like, text))
 
-    def pop_space(self, block: Place, reply: ReplyBuilder) -> str:
+    def pop_space(self, block: Index, reply: ReplyBuilder) -> str:
         """The white space that waited for this block to open; that of another block is dropped."""
         if self._space is None:
             return ""
@@ -127,8 +131,8 @@ class BlockWriter:
         delta = self.call_delta(PLACEHOLDER if call.pieces else outcome.arguments)
         return [start, fill_placeholder(delta, call.pieces), self.close_block()]
 
-    def call_start(self, block: Json, identity: str, name: str, upstream_index: Place) -> bytes:
-        return self._begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
+    def call_start(self, block: Json, identity: str, name: str, upstream_index: Index) -> bytes:
+        return self.begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
 
     def call_delta(self, text: str) -> bytes:
         assert self.open is not None
@@ -138,9 +142,3 @@ class BlockWriter:
     def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
         """The rest of a fragment of arguments, which is not sent yet."""
         return write({**read.payload, "delta": {"type": "input_json_delta", "partial_json": text}})
-
-    def _begin(self, kind: str, upstream_index: Place, block: Json) -> bytes:
-        index = self.count
-        self.open = OpenBlock(kind, upstream_index, index)
-        self.count += 1
-        return write({"type": BLOCK_START, "index": index, "content_block": block})

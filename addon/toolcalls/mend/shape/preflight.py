@@ -22,7 +22,7 @@ def missing_required(value: object, tool: Tool) -> tuple[str, ...]:
     present = value if isinstance(value, dict) else {}
     return tuple(
         name
-        for name in tool.required
+        for name in view.required
         if name not in present and not any(_has_default(node) for node in view.properties.get(name, ()))
     )
 

@@ -12,25 +12,20 @@ from ..nesting import Markup, read_value
 from ..parameters import Parameters
 from ..region import Format, Region
 from ..values import read, types
+from .token_section import TokenSection
 
 _TOOLS = "<|open|>tools<|sep|>"
 _TOOLS_END = "<|close|>tools<|sep|>"
 _CALL = "<|open|>call "
 _CALL_END = "<|close|>call<|sep|>"
+_SECTION = TokenSection(begin=(_TOOLS,), call=(_CALL,), call_end=(_CALL_END,), end=(_TOOLS_END,))
 _ARGUMENT = "<|open|>argument "
 _ARGUMENT_END = "<|close|>argument<|sep|>"
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
 
 
 def read_tools(region: Region) -> Step[None]:
-    yield from region.optional((_TOOLS,))
-    count = 0
-    while (yield from region.optional((_CALL,))):
-        yield from _call(region)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional((_TOOLS_END,))
+    yield from _SECTION.read(region, _call)
 
 
 def _call(region: Region) -> Step[None]:

@@ -1,4 +1,4 @@
-"""A section of calls, each between a begin token and an end token (DeepSeek, Kimi K2)."""
+"""A section of calls, each between a begin token and an end token (DeepSeek, Kimi)."""
 
 from __future__ import annotations
 

@@ -37,22 +37,17 @@ class Check:
         if self._work < 0:
             raise Exhausted
 
-    def violations(self, node: Node, value: Any) -> int:
-        return self._count(node, value, 0)
-
-    def admits(self, node: Node, value: Any) -> bool | None:
+    def admits(self, node: Node, value: Any, depth: int = 0) -> bool | None:
         """Whether the schema admits the value; None if that is not certain."""
-        return self._admits(node, value, 0)
-
-    def _admits(self, node: Node, value: Any, depth: int) -> bool | None:
         outer = self._unsure
         self._unsure = False
-        count = self._count(node, value, depth)
+        count = self.violations(node, value, depth)
         unsure = self._unsure
         self._unsure = outer
         return False if count else None if unsure else True
 
-    def _count(self, node: Node, value: Any, depth: int) -> int:
+    def violations(self, node: Node, value: Any, depth: int = 0) -> int:
+        """How often the value violates the schema. `depth`: how many schemas this one is nested in."""
         self._work -= 1
         if self._work < 0:
             raise Exhausted
@@ -102,30 +97,30 @@ class Check:
     def _count_applied(self, node: Node, value: Any, depth: int) -> int:
         count = 0
         if node.ref is not None:
-            count += self._count(node.ref, value, depth + 1)
+            count += self.violations(node.ref, value, depth + 1)
         for part in node.all_of:
-            count += self._count(part, value, depth + 1)
+            count += self.violations(part, value, depth + 1)
         if node.any_of and not self._any(node.any_of, value, depth):
             count += 1
         if node.one_of and not self._one(node.one_of, value, depth):
             count += 1
         if node.not_ is not None:
-            admitted = self._admits(node.not_, value, depth + 1)
+            admitted = self.admits(node.not_, value, depth + 1)
             count += admitted is True
             self._unsure |= admitted is None
         if node.if_ is not None:
-            admitted = self._admits(node.if_, value, depth + 1)
+            admitted = self.admits(node.if_, value, depth + 1)
             chosen = node.then if admitted else node.else_
             if admitted is None:
                 self._unsure = True
             elif chosen is not None:
-                count += self._count(chosen, value, depth + 1)
+                count += self.violations(chosen, value, depth + 1)
         return count
 
     def _any(self, branches: tuple[Node, ...], value: Any, depth: int) -> bool:
         maybe = False
         for branch in branches:
-            admitted = self._admits(branch, value, depth + 1)
+            admitted = self.admits(branch, value, depth + 1)
             if admitted:
                 return True
             maybe |= admitted is None
@@ -133,7 +128,7 @@ class Check:
         return maybe
 
     def _one(self, branches: tuple[Node, ...], value: Any, depth: int) -> bool:
-        verdicts = [self._admits(branch, value, depth + 1) for branch in branches]
+        verdicts = [self.admits(branch, value, depth + 1) for branch in branches]
         sure, maybe = verdicts.count(True), verdicts.count(None)
         if sure > 1 or not sure + maybe:
             return False
@@ -153,7 +148,7 @@ class Check:
                     if part.only_types is not None:
                         count += type_of(item) not in part.only_types
                     else:
-                        count += self._count(part, item, depth + 1)
+                        count += self.violations(part, item, depth + 1)
                     if not node.pattern_properties:
                         continue
                 covered = part is not None
@@ -163,14 +158,14 @@ class Check:
                         self._unsure = covered = True
                     elif found:
                         covered = True
-                        count += self._count(patterned, item, depth + 1)
+                        count += self.violations(patterned, item, depth + 1)
                 if not covered:
                     surplus = True
                     if node.additional is not None:
-                        count += self._count(node.additional, item, depth + 1)
+                        count += self.violations(node.additional, item, depth + 1)
         count += node.closed and surplus
         if node.property_names is not None:
-            count += sum(self._count(node.property_names, key, depth + 1) for key in value)
+            count += sum(self.violations(node.property_names, key, depth + 1) for key in value)
         for name, needs in node.dependent.items():
             if name in value:
                 count += sum(need not in value for need in needs)
@@ -181,10 +176,10 @@ class Check:
     def _count_array(self, node: Node, value: list[Any], depth: int) -> int:
         count = 0
         for part, item in zip(node.prefix, value, strict=False):
-            count += self._count(part, item, depth + 1)
+            count += self.violations(part, item, depth + 1)
         if node.items is not None:
             for item in value[len(node.prefix) :] if node.prefix else value:
-                count += self._count(node.items, item, depth + 1)
+                count += self.violations(node.items, item, depth + 1)
         if node.unique:
             if len(value) > _MAX_UNIQUE:
                 self._unsure = True
@@ -198,7 +193,7 @@ class Check:
         return count
 
     def _lacks(self, node: Node, wanted: Node, value: list[Any], depth: int) -> bool:
-        verdicts = [self._admits(wanted, item, depth + 1) for item in value]
+        verdicts = [self.admits(wanted, item, depth + 1) for item in value]
         sure, maybe = verdicts.count(True), verdicts.count(None)
         low, high = node.limits.get("minContains", 1), node.limits.get("maxContains")
         if sure + maybe < low or (high is not None and sure > high):

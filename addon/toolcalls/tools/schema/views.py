@@ -26,10 +26,9 @@ class View:
         """The schema that the value is checked against."""
         self.types = possible(node)
         self.properties: dict[str, tuple[Node, ...]] = {}
-        self.required: frozenset[str] = frozenset()
+        self.required = tuple(dict.fromkeys(name for part in parts for name in part.required))
+        """The required properties, in the order in which they are declared."""
         for part in parts:
-            if part.required:
-                self.required |= frozenset(part.required)
             for name in part.properties:
                 self.properties[name] = (*self.properties.get(name, ()), part.properties[name])
         self._children: dict[str, View] = {}

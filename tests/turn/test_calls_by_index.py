@@ -1,4 +1,4 @@
-"""The places of one answer, and the ids of one call, without a byte of a protocol."""
+"""The calls of one answer by index, and the ids of one call, without a byte of a protocol."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ def call(arguments: str) -> AssembledCall:
     return AssembledCall(fragments=[arguments])
 
 
-def test_a_place_is_a_new_one_when_each_call_that_began_there_has_ended() -> None:
-    places: CallsByIndex[AssembledCall] = CallsByIndex()
+def test_an_index_begins_anew_when_each_call_that_began_there_has_ended() -> None:
+    by_index: CallsByIndex[AssembledCall] = CallsByIndex()
     first, second = call("{"), call("{}")
-    places.begin(0, first)
-    places.end(0)
-    places.begin(0, second)
-    assert places.at(0).calls == places.without_index.calls == [second]
+    by_index.begin(0, first)
+    by_index.end(0)
+    by_index.begin(0, second)
+    assert by_index.at(0).calls == by_index.without_index.calls == [second]
     assert not first.all_or_none and not second.all_or_none
 
 
-def test_a_call_that_begins_beside_one_that_has_not_ended_shares_its_place() -> None:
-    places: CallsByIndex[AssembledCall] = CallsByIndex()
+def test_a_call_that_begins_at_the_index_of_one_that_has_not_ended_shares_its_fate() -> None:
+    by_index: CallsByIndex[AssembledCall] = CallsByIndex()
     first, second, other = call("{"), call("{}"), call("{}")
-    places.begin(0, first)
-    places.begin(1, other)
-    places.begin(0, second)
-    assert places.at(0).calls == [first, second]
-    assert places.without_index.calls == [first, other, second]
+    by_index.begin(0, first)
+    by_index.begin(1, other)
+    by_index.begin(0, second)
+    assert by_index.at(0).calls == [first, second]
+    assert by_index.without_index.calls == [first, other, second]
     assert first.all_or_none and second.all_or_none and not other.all_or_none
-    for place in places.all:
-        place.judge(complete=True)
+    for at_index in by_index.all:
+        at_index.judge(complete=True)
     assert first.refusal_reason and second.refusal_reason and not other.refusal_reason
 
 
-def test_an_id_comes_back_only_where_another_took_its_place() -> None:
+def test_an_id_returns_only_after_another_one() -> None:
     one = call("{")
     for identity in ("a", "a", "b", "b"):
         assert not one.id_returns(identity)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcalls.proxy.upstream_trouble import of_status
+from toolcalls.proxy.upstream_problems import of_status
 
 
 @pytest.mark.parametrize(
