@@ -99,4 +99,4 @@ _MARKUP = Markup(
     wrapper_end=(_TOOLS_END,),
 )
 
-FORMATS = (Format("kimi-k3", (_TOOLS, _CALL), read_tools),)
+FORMATS = (Format("kimi-k3", _SECTION.openers, read_tools),)
