@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.hard_work import OWN, RESPONSES, WIRES, answers, frames
+from tests.hard_work import OWN, RESPONSES, WIRES, answers, chat, chat_call, frames
 from tests.pace import check_quick, quick
 from tests.splits import cut, cut_at_random, feed
 from toolcalls.engine import Response
@@ -206,6 +206,17 @@ def test_a_call_behind_a_hundred_blocks_of_prose_is_still_found() -> None:
     answer = Response("messages", read_request(WIRES["messages"].request, "messages"), Policy())
     feed(answer, [body])
     assert [outcome.name for outcome in answer.outcomes] == ["Bash"]
+
+
+@pytest.mark.parametrize("line", ["> a\n", '"a\n', "*a*\n", "| a |\n", "`a`\n"])
+def test_a_broken_call_behind_hundreds_of_kilobytes_of_short_lines_is_mended(line: str) -> None:
+    """What the lines quote is of no interest where nothing of the text may be a call."""
+    said = [chat({"content": line * 1000}) for _ in range(300_000 // len(line) // 1000)]
+    body = "".join([*said, chat_call("{'command': 'ls'}"), chat({}, "tool_calls"), "data: [DONE]\n\n"]).encode()
+    for pieces in ([body], cut(body, 4000)):
+        answer = Response("chat", read_request(WIRES["chat"].request), Policy())
+        feed(answer, pieces)
+        assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
 
 
 def history(broken: str, number: int) -> list[Json]:

@@ -323,6 +323,18 @@ def test_the_input_of_a_start_and_fragments_that_tell_another_run_nothing() -> N
     assert messages(STARTED + wire.fragment(0, LS + HOME) + wire.stop(0)) == [LS_HOME]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "runs"), [(LS + HOME, [LS_HOME]), ((LS + HOME).replace('"', "'"), [])], ids=["strict", "broken"]
+)
+def test_a_start_told_again_under_the_index_of_its_fragments_runs_only_if_they_are_strict(
+    arguments: str, runs: list[Json]
+) -> None:
+    """What came before the second start may belong to a call whose beginning was lost."""
+    first, rest = wire.fragment(7, arguments[:9]), wire.fragment(7, arguments[9:])
+    starts = [wire.tool_start(index, "a", "Bash") for index in (5, 7)]
+    assert messages(starts[0] + first + starts[1] + rest + wire.stop(7)) == runs
+
+
 # Responses: an index that stands before the id of the item
 
 

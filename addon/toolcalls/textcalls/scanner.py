@@ -153,10 +153,9 @@ class Scanner:
         out: list[str | FoundCall] = []
         if finished is False:
             out += self.release()
-        elif not self.off:
+        elif self.held and not self.off:
             self._take("", out, eof=True, finished=finished is True)
         self.off, self.resting = True, False
-        self._skipped.clear()
         return _joined(out)
 
     def release(self) -> list[str | FoundCall]:

@@ -21,9 +21,6 @@ class SkippedText:
         self._pieces: list[str] = []
         self.size = 0
 
-    def clear(self) -> None:
-        self._pieces, self.size = [], 0
-
     def add(self, text: str, quoting: Quoting) -> None:
         """Add text that passed. If it is too much, the first part of it is examined now."""
         self._pieces.append(text)

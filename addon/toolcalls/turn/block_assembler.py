@@ -76,6 +76,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
                 return begun
             # This server counts fragments differently from start events.
             here = self._at[index] = only
+            self._calls_by_index.continue_at(index, only)
         if here.ended and not here.all_or_none:
             if here.done or here.is_whole():
                 if self._unended and not (fragment.has_index and _says_again(here, fragment.arguments)):

@@ -103,13 +103,15 @@ class CallsByIndex(Generic[C]):
     """The calls of one answer by index. If calls end with events of their own, an index begins anew as soon as every
     call that began there has ended."""
 
-    __slots__ = ("all", "indexed", "without_index")
+    __slots__ = ("_begun_with", "all", "indexed", "without_index")
 
     def __init__(self) -> None:
         self.without_index: CallsAtIndex[C] = CallsAtIndex()
         """The calls that fragments without an index may belong to: all of them."""
         self.indexed: dict[Index, CallsAtIndex[C]] = {}
         self.all = [self.without_index]
+        self._begun_with: dict[int, CallsAtIndex[C]] = {}
+        """`id()` of a call → the calls that began at its index."""
 
     def at(self, index: Index) -> CallsAtIndex[C]:
         here = self.indexed.get(index)
@@ -126,8 +128,13 @@ class CallsByIndex(Generic[C]):
         if not self.without_index.unended:
             self.without_index = CallsAtIndex()
             self.all.append(self.without_index)
-        self.at(index).begin(call, sure=False)
+        here = self._begun_with[id(call)] = self.at(index)
+        here.begin(call, sure=False)
         self.without_index.begin(call)
+
+    def continue_at(self, index: Index, call: C) -> None:
+        """Note that the fragments of a call have this index, although the call began at another one."""
+        self.indexed[index] = self._begun_with[id(call)]
 
     def note_fragment(self, index: Index, call: C, *, sure: bool, has_index: bool) -> None:
         """Note that a fragment at this index is added to a call.

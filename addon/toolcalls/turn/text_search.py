@@ -135,7 +135,6 @@ class TextSearch:
 
     def close(self, finish: Finish) -> SearchResult:
         """End the search with the answer: decide whether held text is a call."""
-        self._unread, self._unread_size = [], 0
         return self._released(self._scanner.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
 
     def release(self) -> SearchResult:
