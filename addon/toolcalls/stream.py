@@ -260,7 +260,7 @@ class Stream:
         if block:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
-                self._pass(block, out)
+                ledger.passed(len(block), block, out)
             elif isinstance(verdict, Hold):
                 self._hold(verdict.key, block, len(block))
             else:
@@ -279,38 +279,36 @@ class Stream:
             self._read_event(block, out)
             return
         take, room, before = self._fast_path.take, limit - ledger.held_bytes, len(out)
-        start = end = 0  # Between these are the events that pass and have not been sent yet.
+        sent = at = 0  # Between these are events that pass and have not been sent yet.
         for raw in events:
             # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
             # result does not depend on how the stream was cut.
-            size = len(raw)
-            if size > room:
-                self._pass(block[start:end], out)
+            fits = len(raw) <= room
+            verdict = take(raw) if fits else None
+            if verdict is PASS:
+                at += len(raw)
+                continue
+            if at > sent:
+                ledger.passed(at - sent, block[sent:at], out)
+            sent = at = at + len(raw)
+            if isinstance(verdict, Hold):
+                self._hold(verdict.key, raw, len(raw))
+            elif fits:
+                self._read_event(raw, out)
+            else:
                 out += self._stop_holding()
                 return
-            verdict = take(raw)
-            if verdict is not PASS:
-                self._pass(block[start:end], out)
-                start = end + size
-                if isinstance(verdict, Hold):
-                    self._hold(verdict.key, raw, size)
-                else:
-                    self._read_event(raw, out)
-                room = limit - ledger.held_bytes
-            end += size
-        self._pass(block[start:end], out)
+            room = limit - ledger.held_bytes
+        if at > sent:
+            ledger.passed(at - sent, block[sent:at], out)
         if len(out) > before + 1 and b"".join(out[before:]) == block:
             out[before:] = [block]
-
-    def _pass(self, events: bytes, out: list[bytes]) -> None:
-        """Send events that were not parsed, if there are any, as they arrived."""
-        if events:
-            self._ledger.passed(len(events), events, out)
 
     def _hold(self, key: str, raw: bytes, size: int) -> None:
         """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
         values = len(raw) - len(raw.translate(None, b",[")) - len(raw) // _ENVELOPE
-        self._values_left.spend(max(0, values))
+        if values > 0:
+            self._values_left.spend(values)
         self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
