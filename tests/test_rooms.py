@@ -36,7 +36,8 @@ MAY_KNOW = {
     "unread": "textcalls wire",
     "turn": "mend outcome policy request textcalls tools unread wire work",
     "dialects": "ids mend outcome policy request textcalls tools turn unread wire work",
-    "stream": "dialects outcome unread wire work",
+    "event_reader": "dialects outcome unread wire work",
+    "stream": "dialects event_reader outcome unread wire work",
     "engine": "dialects ids mend outcome parse_failure policy request stream wire work",
     "websocket": "engine outcome policy request wire",
     # The world outside.

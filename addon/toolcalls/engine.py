@@ -114,7 +114,7 @@ class Response:
             dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
         stream = self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
         if Recovery.is_wanted(protocol, request, policy, in_stream=True):
-            stream.recover_event = recovery_for(protocol, request, policy, seed).of_event
+            stream.events.recover_event = recovery_for(protocol, request, policy, seed).of_event
         if isinstance(dialect, Sniffer):
             dialect.decided = self._stream.set_dialect
         self.feed = self._stream.feed

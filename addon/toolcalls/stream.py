@@ -1,39 +1,30 @@
 """One response body in flight: bytes of the upstream in, bytes for the client out.
 
-Strategy: undo the content encoding, decide by the first bytes what the body is (an event stream, one JSON document,
-or neither), cut the stream into events, and ask the dialect about each event. An event that resembles one the
-dialect has parsed takes the fast path (`unread/`). `feed` and `close` never raise: on any exception, and at the
-limit of held bytes, the held bytes are sent as they arrived and the rest passes unchanged; a dialect that converts
-the stream ends the answer with an error of its own instead.
+Strategy: undo the content encoding, and decide by the first bytes what the body is: an event stream, one JSON
+document, or neither. Events that resemble one the dialect has parsed take the fast path (`unread/`); the others are
+read by `event_reader.py`. `feed` and `close` never raise: on any exception, and at the limit of held bytes, the held
+bytes are sent as they arrived and the rest passes unchanged; a dialect that converts the stream ends the answer with
+an error of its own instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from .dialects.interface import Dialect
+from .event_reader import EventReader
 from .outcome import Outcome
 from .unread.fast_path import FastPath
-from .wire import sse
 from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
-from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Replace, Verdict, joined
+from .wire.events import PASS, Hold, LimitReached
 from .wire.framing import SSE
 from .wire.ledger import Ledger
-from .work import CHARACTERS, EVENT, EVENT_WITHOUT_DATA, LINE, Work
+from .work import Work
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _DOCUMENT = "document"
 _LF = b"\n"
-_WRAPPED = ("data:", "event:")
-"""Servers that forward another server's stream inside their own data lines repeat its field names."""
-_LONG_EVENT = 1024
-_WHOLE_JSON = (b"}", b"]")
-_MOST_VALUES = 250_000
-"""How many JSON values the held events of one answer may contain."""
-_ENVELOPE = 8
-"""In a held event, one value per this many bytes is not counted: these values are the JSON around a fragment."""
 
 
 class Stream:
@@ -41,8 +32,6 @@ class Stream:
 
     __slots__ = (
         "_after_cr",
-        "_changed",
-        "_decided",
         "_decoder",
         "_dialect",
         "_ends",
@@ -55,12 +44,11 @@ class Stream:
         "_line_ended",
         "_one_a_chunk",
         "_outcomes",
-        "_values_left",
         "_whole_chunks",
         "_work",
+        "events",
         "failure",
         "limited",
-        "recover_event",
     )
 
     def __init__(
@@ -75,14 +63,11 @@ class Stream:
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
-        self._decided = 0
-        """How many outcomes there were after the last event: if the next one fails, its calls have none."""
         self._work = work or Work()
-        self._values_left = Work(_MOST_VALUES)
-        """How many more values may be held: when a call is complete, all of them are parsed at once."""
         self._fast_path = FastPath()
         self._framing = dialect.framing
         self._ledger = Ledger(dialect.framing)
+        self.events = EventReader(dialect, self._ledger, self._fast_path, self._outcomes, self._work)
         self._line_ended = False
         """The line that may be the whole document is complete, and nothing has followed it yet."""
         self._after_cr = False
@@ -92,21 +77,18 @@ class Stream:
         """Most chunks are whole events: an event stream without content encoding, and no LF is due after a CR."""
         self._last, self._ends = dialect.framing.whole_ends(b"")
         """A chunk of whole events usually ends so: its bytes at `_last` are one of `_ends`."""
-        self._changed = False
-        """Something was not sent as it arrived."""
         self.failure: Exception | None = None
         self.limited = False
-        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
-        """Returns the events that replace an error event, and the calls in them; None if it needs no more events."""
 
     def set_dialect(self, dialect: Dialect) -> None:
         """Use this dialect from now on: the protocol of the answer has been recognised."""
         self._dialect = dialect
+        self.events.set_dialect(dialect)
 
     @property
     def holding(self) -> bool:
         """Whether a tool call of an event stream is held back right now."""
-        return self._kind is BodyKind.EVENTS and (self._ledger.held_bytes > 0 or self._dialect.holding)
+        return self._kind is BodyKind.EVENTS and self.events.holding
 
     @property
     def held_bytes(self) -> int:
@@ -148,7 +130,7 @@ class Stream:
                 return [block]
             ledger.block, ledger.done, ledger.coming = block, 0, b""
             if isinstance(verdict, Hold):
-                self._hold(verdict.key, block, len(block))
+                self.events.hold(verdict.key, block, len(block))
                 return []
         except Exception as error:
             return self._fail(error)
@@ -158,7 +140,7 @@ class Stream:
         """Finish `feed` for a block that the fast path does not take as a whole."""
         out: list[bytes] = []
         try:
-            self._take_events(block, out)
+            self.events.take(block, self._limit, out)
             if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
                 out += self._stop_holding()
         except Exception as error:
@@ -203,7 +185,7 @@ class Stream:
         out: list[bytes] = []
         try:
             if self._kind is BodyKind.EVENTS:
-                self._close_events(out)
+                self.events.close(out)
             elif self._kind in (BodyKind.DOCUMENT, BodyKind.LINE):
                 self._close_document(out)
             elif self._kind is BodyKind.UNKNOWN:
@@ -260,136 +242,16 @@ class Stream:
         if block:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
-                self._pass(block, out)
+                ledger.passed(len(block), block, out)
             elif isinstance(verdict, Hold):
-                self._hold(verdict.key, block, len(block))
+                self.events.hold(verdict.key, block, len(block))
             else:
-                self._take_events(block, out)
+                self.events.take(block, self._limit, out)
         if self._kind is BodyKind.EVENTS:
             self._after_cr = not ledger.rest and block.endswith(b"\r")
             self._whole_chunks = not self._after_cr and self._decoder is None
             if block:
                 self._last, self._ends = self._framing.whole_ends(block)
-
-    def _take_events(self, block: bytes, out: list[bytes]) -> None:
-        """Take the events of a block that the fast path does not take as a whole."""
-        ledger, limit = self._ledger, self._limit
-        events = self._framing.split(block)
-        if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
-            self._read_event(block, out)
-            return
-        take, room, before = self._fast_path.take, limit - ledger.held_bytes, len(out)
-        start = end = 0  # Between these are the events that pass and have not been sent yet.
-        for raw in events:
-            # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
-            # result does not depend on how the stream was cut.
-            size = len(raw)
-            if size > room:
-                self._pass(block[start:end], out)
-                out += self._stop_holding()
-                return
-            verdict = take(raw)
-            if verdict is not PASS:
-                self._pass(block[start:end], out)
-                start = end + size
-                if isinstance(verdict, Hold):
-                    self._hold(verdict.key, raw, size)
-                else:
-                    self._read_event(raw, out)
-                room = limit - ledger.held_bytes
-            end += size
-        self._pass(block[start:end], out)
-        if len(out) > before + 1 and b"".join(out[before:]) == block:
-            out[before:] = [block]
-
-    def _pass(self, events: bytes, out: list[bytes]) -> None:
-        """Send events that were not parsed, if there are any, as they arrived."""
-        if events:
-            self._ledger.passed(len(events), events, out)
-
-    def _hold(self, key: str, raw: bytes, size: int) -> None:
-        """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
-        values = len(raw) - len(raw.translate(None, b",[")) - len(raw) // _ENVELOPE
-        self._values_left.spend(max(0, values))
-        self._ledger.held(key, size)
-
-    def _read_event(self, raw: bytes, out: list[bytes]) -> None:
-        work, size = self._work, len(raw)
-        work.add_bytes(size)
-        if size > _LONG_EVENT:
-            work.spend(size >> CHARACTERS)
-            work.read_json(raw)
-            work.spend(LINE * sse.count_lines(raw))
-        event = self._framing.read_event(raw)
-        work.spend(EVENT_WITHOUT_DATA if event.data is None else EVENT)
-        if event.data is not None and event.data.startswith(_WRAPPED):
-            event = sse.unwrapped(event)
-        if event.data is None or self.recover_event is None or not self._recover(event, size, out):
-            self._ask_dialect(event, size, out)
-
-    def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
-        """If the event is an error that quotes a call, ask the dialect about events with that call instead."""
-        recovered = self.recover_event and self.recover_event(event, self.holding or bool(self._outcomes))
-        if recovered is None:
-            self.recover_event = None
-            return False
-        events, calls = recovered
-        known = len(self._outcomes)
-        for number, one in enumerate(events):
-            if self._framing is not SSE:
-                one = one._replace(raw=self._framing.write(one.data or "", one.type))
-            self._ask_dialect(one, 0 if number else size, out)
-        if len(self._outcomes) == known + len(calls):
-            # These outcomes also say how the call was found; what the client got is the same.
-            self._outcomes[known:] = calls
-        return bool(events)
-
-    def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
-        """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
-        if event.data is None and not self._dialect.converting and not self._dialect.waits:
-            self._ledger.passed(size, event.raw, out)
-            return
-        verdict = self._dialect.read(event)
-        as_arrived = verdict is PASS or isinstance(verdict, Hold)
-        self._fast_path.learn(event.raw, self._dialect.lesson if as_arrived else None)
-        if verdict is SPLIT_LINES:
-            verdict = self._read_lines_alone(event)
-        self._changed = self._changed or verdict is not PASS
-        if isinstance(verdict, Hold):
-            self._hold(verdict.key, event.raw, size)
-        elif isinstance(verdict, Replace):
-            self._ledger.replied(size, verdict, out)
-            # If the replacement ends with the event itself, the LF of the event's last CRLF has to be sent too.
-            self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
-        else:
-            self._ledger.passed(size, event.raw, out)
-        self._decided = len(self._outcomes)
-
-    def _read_lines_alone(self, event: Event) -> Verdict:
-        """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
-        lines = sse.lines_alone(event)
-        self._work.spend(EVENT * len(lines))
-        return joined((line, self._dialect.read(line)) for line in lines)
-
-    def _close_events(self, out: list[bytes]) -> None:
-        last = self._ledger.ended()
-        if last:
-            self._work.add_bytes(len(last))
-            if last.rstrip().endswith(_WHOLE_JSON):
-                self._work.read_json(last)
-            self._work.spend(LINE * sse.count_lines(last))
-            event = sse.unwrapped(self._framing.read_event(last))
-            if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
-                # Clients drop an event without its blank line, which is right only for half an event.
-                event = event._replace(raw=self._framing.ended(event.raw))
-            self._ask_dialect(event, len(last), out)
-        reply = self._dialect.close()
-        if reply is not None:
-            self._ledger.replied(0, reply, out)
-            # An event that the upstream did not end gets its end before another event follows.
-            out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
-        # What the dialect has not released by now is no call, and `holding` must not report one.
-        self._ledger.drain()
 
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)
@@ -398,9 +260,10 @@ class Stream:
             self._kind, self._framing = BodyKind.EVENTS, framing
             ledger = Ledger(framing)
             ledger.coming = body
+            self.events.set_framing(framing, ledger)
             self._ledger = ledger
             self._read(body, out)
-            self._close_events(out)
+            self.events.close(out)
         elif body:
             self._work.read_json(body)
             self._ledger.passed(len(body), self._dialect.body(body), out)
@@ -415,7 +278,7 @@ class Stream:
             out = self._abort("the answer could not be read")
         if self._kind is BodyKind.OPEN:
             # The calls of the event that could not be handled are sent as they arrived.
-            del self._outcomes[self._decided :]
+            del self._outcomes[self.events.decided :]
             out += [unread] if unread else []
         return out
 

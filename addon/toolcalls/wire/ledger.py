@@ -139,7 +139,8 @@ class Ledger:
         if reply.release:
             held = {key: entries for key, entries in held.items() if key not in reply.release}
             released = (entries for key, entries in self._held.items() if key in reply.release)
-            held_bytes -= sum(len(piece) for entries in released for _, piece in entries)
+            # Usually everything is released, so that nothing has to be counted.
+            held_bytes = held_bytes - sum(len(piece) for entries in released for _, piece in entries) if held else 0
         order = self._order
         more = [(held.setdefault(key, []), (order + at, piece)) for at, (key, piece) in enumerate(reply.hold)]
         order, held_bytes = order + len(more), held_bytes + sum(len(piece) for _, piece in reply.hold)

@@ -1,0 +1,190 @@
+"""The events of one stream: each is recognised by its bytes or parsed, and then passes, is held or is replaced.
+
+What happens to an event is entered in the ledger. If anything here raises, the stream fails open (`stream.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .dialects.interface import Dialect
+from .outcome import Outcome
+from .unread.fast_path import FastPath
+from .wire import sse
+from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Replace, Verdict, joined
+from .wire.framing import SSE, Framing
+from .wire.ledger import Ledger
+from .work import CHARACTERS, EVENT, EVENT_WITHOUT_DATA, LINE, Work
+
+_WRAPPED = ("data:", "event:")
+"""Servers that forward another server's stream inside their own data lines repeat its field names."""
+_LONG_EVENT = 1024
+_WHOLE_JSON = (b"}", b"]")
+_MOST_VALUES = 250_000
+"""How many JSON values the held events of one answer may contain."""
+_ENVELOPE = 8
+"""In a held event, one value per this many bytes is not counted: these values are the JSON around a fragment."""
+
+
+class EventReader:
+    __slots__ = (
+        "_changed",
+        "_dialect",
+        "_fast_path",
+        "_framing",
+        "_ledger",
+        "_outcomes",
+        "_values_left",
+        "_work",
+        "decided",
+        "recover_event",
+    )
+
+    def __init__(
+        self, dialect: Dialect, ledger: Ledger, fast_path: FastPath, outcomes: list[Outcome], work: Work
+    ) -> None:
+        self._dialect = dialect
+        self._framing = dialect.framing
+        self._ledger = ledger
+        self._fast_path = fast_path
+        self._outcomes = outcomes
+        self.decided = 0
+        """How many outcomes there were after the last event: if the next one fails, its calls have none."""
+        self._work = work
+        self._values_left = Work(_MOST_VALUES)
+        """How many more values may be held: when a call is complete, all of them are parsed at once."""
+        self._changed = False
+        """Something was not sent as it arrived."""
+        self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
+        """Returns the events that replace an error event, and the calls in them; None if it needs no more events."""
+
+    def set_dialect(self, dialect: Dialect) -> None:
+        """Use this dialect from now on: the protocol of the answer has been recognised."""
+        self._dialect = dialect
+
+    def set_framing(self, framing: Framing, ledger: Ledger) -> None:
+        """Cut the stream in this way: nothing of it has been read yet."""
+        self._framing, self._ledger = framing, ledger
+
+    @property
+    def holding(self) -> bool:
+        """Whether a tool call is held back right now."""
+        return self._ledger.held_bytes > 0 or self._dialect.holding
+
+    def take(self, block: bytes, limit: int, out: list[bytes]) -> None:
+        """Take the events of a block that the fast path does not take as a whole, and hold at most `limit` bytes."""
+        ledger = self._ledger
+        events = self._framing.split(block)
+        if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
+            self._read_event(block, out)
+            return
+        take, room, before = self._fast_path.take, limit - ledger.held_bytes, len(out)
+        sent = at = 0  # Between these are events that pass and have not been sent yet.
+        for raw in events:
+            # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
+            # result does not depend on how the stream was cut.
+            fits = len(raw) <= room
+            verdict = take(raw) if fits else None
+            if verdict is PASS:
+                at += len(raw)
+                continue
+            if at > sent:
+                ledger.passed(at - sent, block[sent:at], out)
+            sent = at = at + len(raw)
+            if isinstance(verdict, Hold):
+                self.hold(verdict.key, raw, len(raw))
+            elif fits:
+                self._read_event(raw, out)
+            else:
+                raise LimitReached
+            room = limit - ledger.held_bytes
+        if at > sent:
+            ledger.passed(at - sent, block[sent:at], out)
+        if len(out) > before + 1 and b"".join(out[before:]) == block:
+            out[before:] = [block]
+
+    def hold(self, key: str, raw: bytes, size: int) -> None:
+        """Hold an event, and count its values, except for about as many as the envelope of a fragment has."""
+        values = len(raw) - len(raw.translate(None, b",[")) - len(raw) // _ENVELOPE
+        if values > 0:
+            self._values_left.spend(values)
+        self._ledger.held(key, size)
+
+    def _read_event(self, raw: bytes, out: list[bytes]) -> None:
+        work, size = self._work, len(raw)
+        work.add_bytes(size)
+        if size > _LONG_EVENT:
+            work.spend(size >> CHARACTERS)
+            work.read_json(raw)
+            work.spend(LINE * sse.count_lines(raw))
+        event = self._framing.read_event(raw)
+        work.spend(EVENT_WITHOUT_DATA if event.data is None else EVENT)
+        if event.data is not None and event.data.startswith(_WRAPPED):
+            event = sse.unwrapped(event)
+        if event.data is None or self.recover_event is None or not self._recover(event, size, out):
+            self._ask_dialect(event, size, out)
+
+    def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
+        """If the event is an error that quotes a call, ask the dialect about events with that call instead."""
+        recovered = self.recover_event and self.recover_event(event, self.holding or bool(self._outcomes))
+        if recovered is None:
+            self.recover_event = None
+            return False
+        events, calls = recovered
+        known = len(self._outcomes)
+        for number, one in enumerate(events):
+            if self._framing is not SSE:
+                one = one._replace(raw=self._framing.write(one.data or "", one.type))
+            self._ask_dialect(one, 0 if number else size, out)
+        if len(self._outcomes) == known + len(calls):
+            # These outcomes also say how the call was found; what the client got is the same.
+            self._outcomes[known:] = calls
+        return bool(events)
+
+    def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
+        """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
+        if event.data is None and not self._dialect.converting and not self._dialect.waits:
+            self._ledger.passed(size, event.raw, out)
+            return
+        verdict = self._dialect.read(event)
+        as_arrived = verdict is PASS or isinstance(verdict, Hold)
+        self._fast_path.learn(event.raw, self._dialect.lesson if as_arrived else None)
+        if verdict is SPLIT_LINES:
+            verdict = self._read_lines_alone(event)
+        self._changed = self._changed or verdict is not PASS
+        if isinstance(verdict, Hold):
+            self.hold(verdict.key, event.raw, size)
+        elif isinstance(verdict, Replace):
+            self._ledger.replied(size, verdict, out)
+            # If the replacement ends with the event itself, the LF of the event's last CRLF has to be sent too.
+            self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
+        else:
+            self._ledger.passed(size, event.raw, out)
+        self.decided = len(self._outcomes)
+
+    def _read_lines_alone(self, event: Event) -> Verdict:
+        """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
+        lines = sse.lines_alone(event)
+        self._work.spend(EVENT * len(lines))
+        return joined((line, self._dialect.read(line)) for line in lines)
+
+    def close(self, out: list[bytes]) -> None:
+        """The stream has ended: take the rest, which may be half an event, and what the dialect sends at the end."""
+        last = self._ledger.ended()
+        if last:
+            self._work.add_bytes(len(last))
+            if last.rstrip().endswith(_WHOLE_JSON):
+                self._work.read_json(last)
+            self._work.spend(LINE * sse.count_lines(last))
+            event = sse.unwrapped(self._framing.read_event(last))
+            if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
+                # Clients drop an event without its blank line, which is right only for half an event.
+                event = event._replace(raw=self._framing.ended(event.raw))
+            self._ask_dialect(event, len(last), out)
+        reply = self._dialect.close()
+        if reply is not None:
+            self._ledger.replied(0, reply, out)
+            # An event that the upstream did not end gets its end before another event follows.
+            out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
+        # What the dialect has not released by now is no call, and `holding` must not report one.
+        self._ledger.drain()
