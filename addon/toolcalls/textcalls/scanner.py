@@ -76,13 +76,12 @@ class Scanner:
         begins: bool = True,
         weak: bool = True,
         quoting: Quoting | None = None,
-        at_work: bool = False,
         work: Work | None = None,
     ) -> None:
         """`in_request`: whether the text of a call of this tool appears in what the model was given to read.
 
         `begins`: no text came before this one. `weak`: a message of nothing but bare JSON and the like may be a call.
-        `quoting`: the quoting state after the text before. `at_work`: the answer follows the result of a tool.
+        `quoting`: the quoting state after the text before.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
@@ -90,7 +89,7 @@ class Scanner:
         self._max_held = max_held
         self.off = len(tools) == 0
         """Nothing is searched: all text passes."""
-        self._quoting = quoting or Quoting(at_work=at_work)
+        self._quoting = quoting or Quoting()
         self._work = work or Work()
         self._text = ""
         self._parts: list[str] = []
