@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ..tools.declared import Tools
 from ..work import Work
 from . import placeholders
-from .behind_calls import anywhere, entire_message, split_at_calls
+from .behind_calls import anywhere, entire_message, split_at_calls, texts_of
 from .cursor import CutOff, NotACall, Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
@@ -40,7 +40,6 @@ from .openers import (
 )
 from .quoting import Quoting
 from .region import Region
-from .tokens import without_tokens
 
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK, _SKIPPED_BLOCK = 2048, 16 * 1024
@@ -400,7 +399,7 @@ class Scanner:
         parts = split_at_calls(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
         shown = self._shown_by_words or any(placeholders.are_left(call.arguments) for call, _ in calls)
-        if not calls or shown or any(self._in_request(call.name, without_tokens(raw)) for call, raw in calls):
+        if not calls or shown or any(self._in_request(*text) for text in texts_of(calls)):
             self._work.spend(len(whole) // 2)
             if self._rescue:
                 return whole
