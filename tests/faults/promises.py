@@ -212,7 +212,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call below a condition stays text", "../must_not_run/test_quotations.py is_text_and", "the words of conditions and consent",
-        ((ENGINE + "textcalls/lead_ins/held_back.py", "if _held.search(sentence) is not None:", "if False:"),),
+        ((ENGINE + "textcalls/lead_ins/held_back.py", "return _held.search(sentence) is not None", "return False"),),
     ),
     Mutation(
         "promise: a call below a line of code stays text", "../must_not_run/test_quotations.py is_text_and", "lines of code are known",

@@ -101,9 +101,14 @@ _others = re.compile(
 """A Chinese, Japanese or Korean sentence about somebody else."""
 
 
+def is_put_off(sentence: str) -> bool:
+    """Whether the sentence has a condition, needs consent, or shows what is below it."""
+    return _held.search(sentence) is not None
+
+
 def holds_back(sentence: str, announced: re.Match[str]) -> bool:
     """Whether the sentence does not make the call that it announces, or not now."""
-    if _held.search(sentence) is not None:
+    if is_put_off(sentence):
         return True
     negated = _negated.search(sentence, announced.start())
     if negated is not None and _checked.search(sentence, announced.start(), negated.start()) is None:

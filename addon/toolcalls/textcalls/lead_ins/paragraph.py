@@ -48,7 +48,9 @@ def shows(paragraph: str) -> bool:
         return False
     if presented.somebody_speaks(line) or presented.disclaims(sentence) or _question_mark.search(said) is not None:
         return True
-    if _announces(sentence) or steps.is_named(sentence) or steps.is_named(line):
+    if _announces(sentence) or (
+        (steps.is_named(sentence) or steps.is_named(line)) and not held_back.is_put_off(line)
+    ):
         return _breaks_off.search(sentence) is not None
     return _afterthought.match(sentence) is None or not _announces(_last_sentence(before)[1])
 
