@@ -24,7 +24,7 @@ _VERBS = (
     "|resume|retrieve|retry|reverse|revert|rework|rewrite|roll|rotate|round|route|rule|run|save|scaffold|scale"
     "|scan|schedule|scroll|search|see|seed|select|send|separate|set|shift|ship|shut|sign|simplify|sort|spin|split"
     "|squash|start|stash|step|stop|store|stream|strip|stub|study|style|submit|subscribe|sum|supply|swap|switch"
-    "|sync|synchronize|tackle|tag|take|target|test|throw|tidy|tighten|touch|trace|track|train|trigger|trim"
+    "|sync|synchronize|tackle|tag|take|target|test|throw|tidy|tighten|touch|trace|track|trigger|trim"
     "|truncate|try|tune|turn|tweak|uncomment|understand|undo|unify|uninstall|unlock|unpack|untangle|unwrap|unzip"
     "|update|upgrade|upload|use|validate|verify|view|visit|visualize|watch|widen|wipe|wire|work|wrap|write|zip"
     "|zoom"

@@ -64,7 +64,7 @@ _FORMS = {
         rf"(?:\A\W{{0,6}}(?:(?:now|first|then|next|ok|okay|sure|certainly|alright|as\s(?:agreed|requested"
         rf"|you\sasked|discussed|planned)),?\s)?|[;–—]\s|\A\W{{0,6}}(?:got\sit|understood|certainly|sure"
         rf"|done)\W{{1,3}})"
-        rf"(?:{DOING})\b(?![:\s]{{0,2}}\Z|\s\d|\s(?:tags?|brackets?|quotes?|examples?)\b"
+        rf"(?:{DOING})\b(?![:\s]{{0,2}}\Z|\s\d|\s(?:tags?|brackets?|quotes?|examples?|samples?)\b"
         rf"|[^.!…]{{0,80}}\ban?\s(?!new\b)[^.!…]{{1,60}}\Z|\s[a-z]{{3,20}}s\b[^.!…:]{{0,60}}:\Z)"
         rf"(?!(?:\s(?!if\b|whether\b|wh\w{{1,4}}\b|how\b|that\b)[^\s.,;:]{{1,30}}){{0,8}}(?:\s{_FINITE}|,\s(?:it"
         rf"|this|that|there|one|you|the|we|i|[a-z]{{2,20}}\s{_FINITE}))\b)"

@@ -10,8 +10,8 @@ from .acts import CHINESE, DO, DOING
 _AGREED = (
     r"sure(?: thing)?|ok|okay|alright|on it|got it|will do|of course|certainly|absolutely|right away|no problem"
     r"|gladly|understood|one moment|just a moment|here (?:we go|goes)|let['’]s go|go|done|yes|great|perfect|good"
-    r"|right|thanks|thank you|sounds good|working on it|klar|gern|alles klar|sofort|d['’]accord|bien sûr|claro|de acuerdo"
-    r"|por supuesto|vale|certo|va bene|хорошо|конечно|好的?|明白了?|收到|没问题"
+    r"|right|thanks|thank you|sounds good|working on it|klar|gern|alles klar|sofort|d['’]accord|bien sûr|claro"
+    r"|hm{1,3}|now then|de acuerdo|por supuesto|vale|certo|va bene|хорошо|конечно|好的?|明白了?|收到|没问题"
     r"|はい|了解です|承知しました|네|알겠습니다"
 )
 _PARTS = (
