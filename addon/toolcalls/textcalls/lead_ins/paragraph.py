@@ -18,9 +18,10 @@ _CROSSES = ("❌", "🚫", "⛔", "✗", "✘")
 """Marks in front of what must not be done."""
 _question_mark = re.compile(r"[?？]\W{0,3}\Z")
 _sentence_end = re.compile(
-    r"(?:(?<![ .(][^\W\d])\.|[!?])['\")\]*_]{0,3}\s|[。！？]|\n\s{0,8}(?=[-*+•]\s|\d{1,3}[.)]\s)"
+    r"(?:(?<![ .(][^\W\d])\.|[!?])['\")\]*_]{0,3}(?:\s|(?=(?:I|Let|Now|Next|First|Then)\b))|[。！？]"
+    r"|\n\s{0,8}(?=[-*+•]\s|\d{1,3}[.)]\s)"
 )
-"""Where a sentence ends, or an item of a list begins."""
+"""Where a sentence ends, even if the next one is glued to it (two blocks), or an item of a list begins."""
 _breaks_off = re.compile(
     r"\b(?:is|are|was|be|to|for|of|with|than|as|like|about|from|by|into|via|if|whether|maybe|perhaps|and"
     r"|or)[^\w.!]{0,3}\Z",
