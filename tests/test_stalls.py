@@ -191,7 +191,7 @@ def test_no_part_of_an_answer_of_many_places_takes_long(protocol: str, name: str
 
 def test_a_call_behind_a_hundred_blocks_of_prose_is_still_found() -> None:
     """Whether the end of a block shows what stands in the next one is asked as long as that takes little."""
-    sentence = "I looked at this file as well, and there is nothing in it that has to change for now. "
+    sentence = "Now I look at the next file, since there is nothing in this one that has to be changed by me. "
     blocks = [*[sentence] * 100, HERMES % '"ls"']
     message = {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 1}}
     events: list[Json] = [{"type": "message_start", "message": message}]

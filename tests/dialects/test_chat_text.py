@@ -93,14 +93,14 @@ def test_the_text_before_stays_text_and_is_not_late() -> None:
 
 
 def test_the_same_for_every_split() -> None:
-    body = stream(f"Look: {HERMES}\n", 6)
+    body = stream(f"I look: {HERMES}\n", 6)
     held = read(mend(body, question=ASKED)[0])
     assert values(held.call_list()) == [{"name": "Bash", "arguments": {"command": "ls"}}]
-    assert held.text.split() == ["Look:"]
+    assert held.text.split() == ["I", "look:"]
 
 
 def test_a_call_that_text_follows_is_text_and_keeps_its_bytes() -> None:
-    body = stream(f"Look: {HERMES}\nAnd on.", 1)
+    body = stream(f"I look: {HERMES}\nAnd on.", 1)
     assert mend(body, question=ASKED)[0] == body
 
 
@@ -117,9 +117,9 @@ def test_held_text_goes_out_before_the_reasoning_that_follows_it_and_both_keep_t
 
 
 def test_null_content_drops_no_text_that_only_looked_like_a_call() -> None:
-    body = chunk({"content": f"Look:\n{HERMES}"}) + chunk({"content": " is what I would send."}, "stop") + DONE
+    body = chunk({"content": f"I look:\n{HERMES}"}) + chunk({"content": " is what I would send."}, "stop") + DONE
     out = read(mend(body, question=ASKED, policy=Policy(null_content=True))[0])
-    assert (out.text, out.calls) == (f"Look:\n{HERMES} is what I would send.", {})
+    assert (out.text, out.calls) == (f"I look:\n{HERMES} is what I would send.", {})
 
 
 def test_with_tool_choice_none_nothing_is_made_a_call() -> None:
@@ -148,7 +148,7 @@ def test_without_declared_tools_nothing_is_searched() -> None:
 
 
 def test_text_that_is_cut_in_a_value_stays_text() -> None:
-    text = 'Look: <tool_call>{"name": "Bash", "arguments": {"command": "rm -rf /tm'
+    text = 'I look: <tool_call>{"name": "Bash", "arguments": {"command": "rm -rf /tm'
     out, answer = mend(stream(text, 9, "length"), question=ASKED)
     assert read(out).text == text and not read(out).calls
     assert read(out).finishes == ["length"] and not answer.outcomes

@@ -100,7 +100,7 @@ def test_what_needs_no_mending_passes_byte_for_byte() -> None:
         stream(said(text("a < b ")), said(text("and c"), finish="STOP")),
         stream(
             said(text("Hm", thought=True)),
-            said(text("Look: ")),
+            said(text("I look: ")),
             said(call("Bash", LS, signature="s=="), finish="STOP"),
         ),
         stream(said(call("Bash", LS)), said(call("ls"), call("ls", {"dir": "."})), said(text(""), finish="STOP")),
@@ -126,9 +126,9 @@ def test_text_and_thoughts_are_not_late() -> None:
 
 
 def test_broken_calls_are_mended_and_keep_their_signatures_ids_and_line_ends() -> None:
-    events = said(text("Look: "), call("default_api.Bash", "{'command': 'ls'}", "c1", "c2ln+/=="), finish="STOP")
+    events = said(text("I look: "), call("default_api.Bash", "{'command': 'ls'}", "c1", "c2ln+/=="), finish="STOP")
     held, out, answer = run(stream(events))
-    assert (held.text, held.calls, held.ids, held.finishes) == ("Look: ", [("Bash", LS)], ["c1"], ["STOP"])
+    assert (held.text, held.calls, held.ids, held.finishes) == ("I look: ", [("Bash", LS)], ["c1"], ["STOP"])
     assert held.signatures == [("Bash", "c2ln+/==")]
     assert out.count("\r\n\r\n") == out.count("data: ") and out.endswith("\r\n\r\n")
     assert out.count("usageMetadata") == 1
@@ -478,9 +478,9 @@ def test_the_envelope_of_a_login_is_kept() -> None:
 
 
 def test_an_array_is_mended_item_by_item() -> None:
-    events = [said(text("Look: ")), said(call("BASH", LS)), said(text(""), finish="STOP")]
+    events = [said(text("I look: ")), said(call("BASH", LS)), said(text(""), finish="STOP")]
     held, out, _ = run(json.dumps(events))
-    assert (held.text, held.calls, held.finishes) == ("Look: ", [("Bash", LS)], ["STOP"])
+    assert (held.text, held.calls, held.finishes) == ("I look: ", [("Bash", LS)], ["STOP"])
     assert isinstance(json.loads(out), list)
 
 
@@ -497,7 +497,7 @@ def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(GeminiWriter, "call", broken)
-    body = stream(said(text("Look: ")), said(call("BASH", LS)), said(text(""), finish="STOP"))
+    body = stream(said(text("I look: ")), said(call("BASH", LS)), said(text(""), finish="STOP"))
     out, answer = mend(body, protocol="gemini", question=TOOLS, may_fail=True)
     assert out.decode() == body
     assert isinstance(answer.failure, RuntimeError)

@@ -142,9 +142,9 @@ def test_with_the_original_as_fallback_the_input_stays_as_it_came():
 def test_a_text_around_calls_stays_one_block_as_in_a_stream():
     call = '<tool_call>\n{"name": "Read", "arguments": {"file_path": "/a"}}\n</tool_call>'
     foreign = '<tool_call>\n{"name": "Nope", "arguments": {}}\n</tool_call>'
-    said = answer({"type": "text", "text": f"So.\n{foreign}\n{call}\n"}, why="end_turn")
+    said = answer({"type": "text", "text": f"I do it.\n{foreign}\n{call}\n"}, why="end_turn")
     text, found = through(said)["content"]
-    assert text == {"type": "text", "text": f"So.\n{foreign}"}
+    assert text == {"type": "text", "text": f"I do it.\n{foreign}"}
     assert (found["type"], found["name"], found["input"]) == ("tool_use", "Read", {"file_path": "/a"})
 
 

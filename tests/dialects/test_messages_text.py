@@ -51,17 +51,17 @@ def answered(*pieces: str, why: str = "end_turn") -> bytes:
 
 
 def test_the_text_block_is_closed_then_the_call_comes() -> None:
-    message = client(answered(*deltas(f"Look: {CALL}\n", 6)))
+    message = client(answered(*deltas(f"I look: {CALL}\n", 6)))
     assert kinds(message) == ["text", "tool_use"]
-    assert message.content[0]["text"] == "Look: "
+    assert message.content[0]["text"] == "I look: "
     assert message.calls == [READ_A] and message.stop_reason == "tool_use"
 
 
 def test_a_call_that_text_follows_is_text_and_keeps_its_bytes() -> None:
     for body in (
-        answered(*deltas(f"Look: {CALL}\nAnd on it goes.", 1)),
-        begin() + text(0, "Look: ", CALL) + text(1, "And on it goes.") + end("end_turn"),
-        begin() + text(0, "Look: ", CALL) + thinking(1, "Hm.") + end("end_turn"),
+        answered(*deltas(f"I look: {CALL}\nAnd on it goes.", 1)),
+        begin() + text(0, "I look: ", CALL) + text(1, "And on it goes.") + end("end_turn"),
+        begin() + text(0, "I look: ", CALL) + thinking(1, "Hm.") + end("end_turn"),
     ):
         assert mended(body)[0] == body
 
@@ -77,7 +77,7 @@ def test_a_structured_call_waits_behind_text_that_may_be_a_call() -> None:
 
 
 def test_a_call_comes_out_as_start_one_delta_and_stop() -> None:
-    out, outcomes = mended(answered(f"Look: {CALL}"))
+    out, outcomes = mended(answered(f"I look: {CALL}"))
     assert out.count(b'"input_json_delta"') == 1
     assert b'"input":{}' in out
     assert [(outcome.name, outcome.steps) for outcome in outcomes] == [("Read", ("written as text",))]
@@ -150,7 +150,7 @@ def test_a_tool_that_the_user_does_not_want_touched_stays_text() -> None:
 
 
 def test_a_text_that_is_cut_in_a_value_stays_text() -> None:
-    said = 'Look: <tool_call>{"name": "Read", "arguments": {"file_path": "/etc/pass'
+    said = 'I look: <tool_call>{"name": "Read", "arguments": {"file_path": "/etc/pass'
     message = client(answered(*deltas(said, 9), why="max_tokens"))
     assert message.text == said and not message.calls and message.stop_reason == "max_tokens"
     no_stop = begin() + text_start(0) + say(0, said) + reason("max_tokens") + MESSAGE_STOP
@@ -222,13 +222,13 @@ def test_a_call_that_is_repeated_while_it_flows() -> None:
 
 
 def test_a_body_is_split_into_blocks() -> None:
-    block = {"type": "text", "text": f"Look: {CALL}\n", "citations": None}
+    block = {"type": "text", "text": f"I look: {CALL}\n", "citations": None}
     message = {"id": "m", "type": "message", "role": "assistant", "content": [block], "stop_reason": "end_turn",
                "usage": {"input_tokens": 1, "output_tokens": 2}}  # fmt: skip
     question = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
     out = json.loads(mend_whole(Response("messages", question), json.dumps(message).encode()))
     assert [entry["type"] for entry in out["content"]] == ["text", "tool_use"]
-    assert out["content"][0] == {**block, "text": "Look: "}
+    assert out["content"][0] == {**block, "text": "I look: "}
     assert out["content"][1]["input"] == {"file_path": "/a.py"} and out["stop_reason"] == "tool_use"
 
 

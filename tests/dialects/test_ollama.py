@@ -291,10 +291,10 @@ def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(OllamaWriter, "call", broken)
     came = [call("Bash", "{'command': 'ls'}", "a", 0), call("Bash", {"timeout": 1.5}, "b", 1)]
-    body = line("Look: ", came[0]) + done("stop", "And", came[1])
+    body = line("I look: ", came[0]) + done("stop", "And", came[1])
     out, answer = mend(body, protocol="ollama", question=ASKED, may_fail=True)
     said = [json.loads(one)["message"] for one in out.splitlines()]
-    assert "".join(message["content"] for message in said) == "Look: And"
+    assert "".join(message["content"] for message in said) == "I look: And"
     assert [entry for message in said for entry in message.get("tool_calls", [])] == came
     assert isinstance(answer.failure, RuntimeError)
     assert json.loads(out.splitlines()[-1])["eval_count"] == 7

@@ -72,11 +72,11 @@ def test_an_answer_without_calls_passes_byte_for_byte() -> None:
 
 
 def test_broken_arguments_are_mended_and_text_beside_them_is_not_late() -> None:
-    body = begin(0, "Bash", "c1", say="Look: ") + pieces(0, "{'command': 'ls'}") + line(stop="done", tokens=3)
+    body = begin(0, "Bash", "c1", say="I look: ") + pieces(0, "{'command': 'ls'}") + line(stop="done", tokens=3)
     out, answer = run(body)
     held = read(out)
     assert held["calls"] == [("Bash", '{"command":"ls"}')]
-    assert (held["say"], held["stops"]) == ("Look: ", ["calls"])
+    assert (held["say"], held["stops"]) == ("I look: ", ["calls"])
     assert '"tokens":3' in out
     assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
 
@@ -238,7 +238,7 @@ def test_nothing_is_held_of_a_call_that_was_sent_again_once_something_follows_it
 @pytest.mark.usefixtures("_whole_calls")
 def test_calls_with_the_finish_reason_go_out_as_they_came_unless_another_end_follows() -> None:
     end = line(calls=[LS, CUT], stop="calls")
-    assert run(line(say="Look: ") + end)[0] == line(say="Look: ") + end
+    assert run(line(say="I look: ") + end)[0] == line(say="I look: ") + end
     assert "rm -rf" not in run(end + line(stop="full"))[0]
 
 
@@ -257,7 +257,7 @@ def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch)
         raise RuntimeError("a bug")
 
     monkeypatch.setattr(invented_protocol.InventedWriter, "call", broken)
-    body = line(say="Look: ") + begin(0, "Bash", "c1") + pieces(0, "{'command': 'ls'}") + line(stop="done")
+    body = line(say="I look: ") + begin(0, "Bash", "c1") + pieces(0, "{'command': 'ls'}") + line(stop="done")
     out, answer = mend(body, protocol="invented", question=BASH, may_fail=True)
     assert out.decode() == body
     assert isinstance(answer.failure, RuntimeError)

@@ -35,9 +35,9 @@ def stated(final: Final) -> list[str]:
 
 
 def test_the_message_ends_without_the_text_of_the_call_which_is_an_item_of_its_own() -> None:
-    final = client(Upstream().message(*deltas(f"Look: {CALL}\n", 6)).end().bytes())
+    final = client(Upstream().message(*deltas(f"I look: {CALL}\n", 6)).end().bytes())
     assert calls(final) == [LS]
-    assert final.texts() == stated(final) == ["Look: \n"]
+    assert final.texts() == stated(final) == ["I look: \n"]
     assert [item["type"] for item in final.response["output"]] == ["message", "function_call"]
     assert [item["status"] for item in final.response["output"]] == ["completed", "completed"]
 
@@ -62,15 +62,15 @@ def test_text_is_never_late_and_what_was_untouched_keeps_its_bytes() -> None:
 
 
 def test_the_end_of_a_text_that_is_not_decided_waits_and_keeps_its_bytes() -> None:
-    body = Upstream().message(*deltas('Look: <tool_call>{"name": "sh', 1)).end().bytes()
+    body = Upstream().message(*deltas('I look: <tool_call>{"name": "sh', 1)).end().bytes()
     assert mend(body, protocol="responses", question=QUESTION)[0] == body
 
 
 def test_a_call_that_something_follows_is_text_and_keeps_its_bytes() -> None:
     for upstream in (
-        Upstream().message(*deltas(f"Look: {CALL}\nAnd on it goes.", 1)),
-        Upstream().message("Look: ", CALL).message("And on it goes."),
-        Upstream().message("Look: ", CALL).reasoning("Hm."),
+        Upstream().message(*deltas(f"I look: {CALL}\nAnd on it goes.", 1)),
+        Upstream().message("I look: ", CALL).message("And on it goes."),
+        Upstream().message("I look: ", CALL).reasoning("Hm."),
     ):
         body = upstream.end().bytes()
         assert mend(body, protocol="responses", question=QUESTION)[0] == body
@@ -89,8 +89,8 @@ def test_a_structured_call_waits_behind_text_that_may_be_a_call() -> None:
 
 
 def test_a_structured_call_that_repeats_the_text_wins() -> None:
-    final = client(Upstream().message(f"Look:\n{CALL}\n").call("shell", '{"command":"ls"}').end().bytes())
-    assert calls(final) == [LS] and final.texts() == ["Look:\n\n"]
+    final = client(Upstream().message(f"I look:\n{CALL}\n").call("shell", '{"command":"ls"}').end().bytes())
+    assert calls(final) == [LS] and final.texts() == ["I look:\n\n"]
     assert final.response["output"][1]["call_id"] == "call_1"
 
 
@@ -118,7 +118,7 @@ def test_a_tool_of_a_namespace_keeps_it() -> None:
 
 @pytest.mark.parametrize("status", ["completed", "incomplete"])
 def test_a_text_that_is_cut_in_a_value_stays_text(status: str) -> None:
-    text = 'Look: <tool_call>{"name": "shell", "arguments": {"command": "rm -rf /tm'
+    text = 'I look: <tool_call>{"name": "shell", "arguments": {"command": "rm -rf /tm'
     upstream = Upstream().message(*deltas(text, 9))
     upstream.events[-1]["item"]["status"] = status
     final = client(upstream.end("incomplete").bytes())
@@ -151,11 +151,11 @@ def test_a_stream_that_breaks_off_in_a_region_gives_it_back() -> None:
 
 
 def test_text_that_came_only_in_the_ends_is_searched() -> None:
-    upstream = Upstream().message(f"Look:\n{CALL}").end()
+    upstream = Upstream().message(f"I look:\n{CALL}").end()
     events = [event for event in upstream.events if "output_text" not in event["type"]]
     events = [event for event in events if "content_part" not in event["type"]]
     final = client(written(events))
-    assert calls(final) == [LS] and final.texts() == stated(final) == ["Look:\n"]
+    assert calls(final) == [LS] and final.texts() == stated(final) == ["I look:\n"]
     only_terminal = [upstream.events[0], upstream.events[-1]]
     assert calls(client(written(only_terminal))) == [LS]
 
@@ -180,16 +180,16 @@ def test_a_call_in_one_part_that_another_part_follows_is_text() -> None:
 
 
 def test_a_body_gets_the_call_as_an_item() -> None:
-    response = Upstream().message(f"Look: {CALL}\n").end().events[-1]["response"]
+    response = Upstream().message(f"I look: {CALL}\n").end().events[-1]["response"]
     out = json.loads(mend_whole(answer(), json.dumps(response).encode()))
     message, call = out["output"]
-    assert message["content"][0]["text"] == "Look: \n"
+    assert message["content"][0]["text"] == "I look: \n"
     assert (call["type"], call["name"], json.loads(call["arguments"])) == LS and call["status"] == "completed"
 
 
 def test_in_a_body_a_call_that_something_follows_is_text() -> None:
     for upstream in (
-        Upstream().message(f"Look: {CALL}\nAnd on."),
+        Upstream().message(f"I look: {CALL}\nAnd on."),
         Upstream().message(CALL).message("And on."),
         Upstream().message(CALL).reasoning("Hm."),
         Upstream().message(CALL).call("now", "{}").message("And on."),
@@ -199,7 +199,7 @@ def test_in_a_body_a_call_that_something_follows_is_text() -> None:
 
 
 def test_in_a_body_too_a_structured_call_wins() -> None:
-    made = Upstream().message(f"Look:\n{CALL}").call("shell", '{"command":"ls"}').end()
+    made = Upstream().message(f"I look:\n{CALL}").call("shell", '{"command":"ls"}').end()
     out = json.loads(mend_whole(answer(), json.dumps(made.events[-1]["response"]).encode()))
     assert [item.get("call_id") for item in out["output"]] == [None, "call_1"]
 

@@ -17,7 +17,7 @@ from toolcalls.turn import text_search as prose
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"
-AT_THE_END = f"One <tool\n\nTwo.\n{CALL}\n{CALL.replace('/a', '/b')}\n"
+AT_THE_END = f"One <tool\n\nI do it.\n{CALL}\n{CALL.replace('/a', '/b')}\n"
 QUESTION = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}], "stream": True})
 
 every_protocol = pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)

@@ -204,19 +204,15 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is refused in words stays text", "../must_not_run/test_quotations.py is_text_and", "the words of refusing",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if _refuses(sentence, ended=ended):", "    if False:"),),
+        ((ENGINE + "textcalls/lead_ins/held_back.py", "    if negated is not None and", "    if False and"),),
     ),
     Mutation(
-        "promise: a call below a description of calls stays text", "../must_not_run/test_quotations.py is_text_and", "findings are told from descriptions",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return not findings.leads(sentence,", "return False and not findings.leads(sentence,"),),
+        "promise: a call below a sentence that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a call needs an announcement",
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return _afterthought.match(sentence) is None or", "return False and"),),
     ),
     Mutation(
-        "promise: a call below a colon that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a colon needs words of doing",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "    if shown_by_colon and", "    if False and"),),
-    ),
-    Mutation(
-        "promise: a call below a question about it stays text", "../must_not_run/test_quotations.py is_text_and", "the words of asking",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return consent.asks(sentence)", "return False"),),
+        "promise: a call below a condition stays text", "../must_not_run/test_quotations.py is_text_and", "the words of conditions and consent",
+        ((ENGINE + "textcalls/lead_ins/held_back.py", "return _held.search(sentence) is not None", "return False"),),
     ),
     Mutation(
         "promise: a call below a line of code stays text", "../must_not_run/test_quotations.py is_text_and", "lines of code are known",
@@ -274,13 +270,12 @@ PROMISES = (
         ((ENGINE + "proxy/settings.py", " if not policy.BY_NAME[name].secret}", "}"),),
     ),
     Mutation(
-        "promise: a call below words of doubt stays text", "../must_not_run/test_quotations.py is_text_and", "the words of doubting",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "found = (outright.find(sentence), doubts.find(sentence))", "found = (outright.find(sentence),)"),),
+        "promise: a call that somebody else announces stays text", "../must_not_run/test_quotations.py is_text_and", "other speakers are known",
+        ((ENGINE + "textcalls/lead_ins/held_back.py", "return _speakers.search(sentence, 0, announced.start() + 1) is not None", "return False"),),
     ),
     Mutation(
-        "promise: a call below a title or another speaker stays text", "../must_not_run/test_quotations.py is_text_and", "titles and speakers are known",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "        or titles.somebody_speaks(line)\n", ""),
-         (ENGINE + "textcalls/lead_ins/paragraph.py", "return titles.is_label(said)", "return False")),
+        "promise: a call in the line of a dialogue stays text", "../must_not_run/test_quotations.py is_text_and", "speakers are known",
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "presented.somebody_speaks(line) or ", ""),),
     ),
     Mutation(
         "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
@@ -372,8 +367,8 @@ PROMISES = (
         ((ENGINE + "parse_failure/reading.py", "if not request.read_by_model.contains_call(tool.name, quoted.text):", "if True:"),),
     ),
     Mutation(
-        "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "lines without an end are known",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return breaks_off or (not label.ends_with_colon and titles.is_unended(said, at_work=at_work))", "return False"),),
+        "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "unfinished sentences are known",
+        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return _breaks_off.search(sentence) is not None", "return False"),),
     ),
     Mutation(
         "promise: a call with placeholders stays text", "../textcalls/test_placeholders.py placeholders", "values are looked at",

@@ -49,7 +49,7 @@ MEANT = {
     "a line of a fence": "The config:\n\n```yaml\nuser: bob\n```\n\nLet me fix it.\n\n%B%",
     "a line of a block quote": "> User: it crashes\n\nLet me look.\n\n%B%",
     "a line of an element": "<log>\nUser: bob\n</log>\n\nLet me look.\n\n%B%",
-    "a user that is spoken of": "The user wants the files: let me list them.\n\n%B%",
+    "a user that is spoken of": "The user wants the files. Let me list them.\n\n%B%",
     "a user in a list": "- User: the name of the account\n- Host: the name of the machine\n\nLet me check them.\n\n%B%",
     "an element in inline code": "The reader ends at `</tool_response>`. Let me look at it.\n\n%B%",
     "a marker in inline code": "The template writes `<|im_start|>user` twice. Let me look at it.\n\n%B%",

@@ -207,7 +207,7 @@ LONG_LINES = Idea(
 MANY_MARKS = Idea(
     quoted={
         "nine": "“" * 9 + f"so\n\n{CALL}",
-        "nine, all but one closed": "“" * 9 + "so" + "”" * 8 + f"\n\n{CALL}",
+        "nine, all but one closed": "“" * 9 + "so" + "”" * 8 + f"\n\nI do it.\n\n{CALL}",
         "nine, by lines": "“so\n" * 9 + f"\n{CALL}",
         "forty": "«" * 40 + f"so\n\n{CALL}",
         "of several kinds": "“‘«„「『《‹❝so" + f"\n\n{CALL}",
@@ -216,12 +216,12 @@ MANY_MARKS = Idea(
     },
     calls={
         "twenty pairs": "He said “so”. " * 20 + f"I do it.\n\n{CALL}",
-        "eight in each other": "“" * 8 + "so" + "”" * 8 + f"\n\n{CALL}",
+        "eight in each other": "“" * 8 + "so" + "”" * 8 + f"\n\nI do it.\n\n{CALL}",
         "two kinds in each other": "He said “it is ‘so’”. " * 9 + f"I do it.\n\n{CALL}",
         "twenty pairs by lines": "He said «so».\n" * 20 + f"I do it.\n\n{CALL}",
         "twenty apostrophes": "It’s the user’s file. " * 10 + f"I do it.\n\n{CALL}",
         "twenty pairs of straight ones": 'He said "so". ' * 20 + f"I do it.\n\n{CALL}",
-        "pairs of several kinds": f"“a” ‘b’ «c» „d“ 「e」 『f』 《g》 ‹h› ❝i❞ I do it.\n\n{CALL}",
+        "pairs of several kinds": f"“a” ‘b’ «c» „d“ 「e」 『f』 《g》 ‹h› ❝i❞. I do it.\n\n{CALL}",
     },
 )
 
@@ -276,7 +276,7 @@ SPOKEN_OF = Idea(
         "a low quote over lines": f"Dort steht „so\n\n{CALL}",
     },
     calls={
-        "a tag": f"I close the <page> tag.\n\n{CALL}",
+        "a tag": f"I'll close the <page> tag.\n\n{CALL}",
         "the tag of a call": f"Let me fix the <tool_call> tag.\n\n{CALL}",
         "a tag of inline code": f"Let me look for the <code> tag.\n\n{CALL}",
         "a tag in inline code": f"It is the `<pre>` tag. I do it.\n\n{CALL}",
@@ -285,8 +285,8 @@ SPOKEN_OF = Idea(
         "two inches": f'It is 5" by 3". I do it.\n\n{CALL}',
         "apostrophes": f"It's the user's file, isn't it? I do it.\n\n{CALL}",
         "one apostrophe at the end of a word": f"The users' files are here. I do it.\n\n{CALL}",
-        "less than": f"We know that x < y and y > z.\n\n{CALL}",
-        "less than, glued": f"We know that x<y.\n\n{CALL}",
+        "less than": f"We know that x < y and y > z, so I do it.\n\n{CALL}",
+        "less than, glued": f"We know that x<y. I do it.\n\n{CALL}",
         "a shift": f"It is 1 << 4, that is 16. I do it.\n\n{CALL}",
         "inline code over lines, closed": f"It says `so\nand so`, that is all. I do it.\n\n{CALL}",
         "inline code of two over lines, closed": f"It says ``so\nand ` so``, that is all. I do it.\n\n{CALL}",
@@ -322,7 +322,7 @@ BEGUN_IN_A_LINE = Idea(
         "PHP, closed": f"<?php\n// first\n?>{_OVER}{CALL}",
         "LaTeX, closed": f"\\iffalse\nfirst\n\\fi{_OVER}{CALL}",
         "C, closed": f"#if 0\nfirst\n#endif{_OVER}{CALL}",
-        "apostrophes of words": f"It doesn't work: 'a' and 'b' don't.\n\n{CALL}",
+        "apostrophes of words": f"It doesn't work: 'a' and 'b' don't. I fix it.\n\n{CALL}",
         "a fence glued to prose in a fence, closed": f"```\nLook:```json\n{{}}\n```\n```\n{CALL}",
     },
 )

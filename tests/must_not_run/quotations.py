@@ -31,6 +31,8 @@ from tests.must_not_run import (
     rehearsals,
     shown,
     statements,
+    unannounced,
+    whole_answers,
 )
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part, text_of
@@ -133,20 +135,14 @@ def _shown() -> Iterator[Way]:
     for group, every in (
         ("plain words", plain_words.SHOWN),
         ("a description", descriptions.SHOWN),
-        ("a statement", (*statements.SHOWN, *statements.SHOWN_WITHOUT_RESULT, *statements.MEANT_AFTER_RESULT)),
+        ("a statement", statements.SHOWN),
+        ("nothing announces it", unannounced.SHOWN),
     ):
         for number, words in enumerate(every):
             text = f"{words}\n\n{CALL}"
             yield Way(group, text, _said(SAID_BEFORE + text), formats=(COMMON[number % len(COMMON)],))
-    for number, words in enumerate(statements.SHOWN):
-        text = f"{words}\n\n{CALL}"
-        yield Way(
-            "a statement after a result",
-            text,
-            _said(text),
-            requests=lambda protocol, _: statements.RESULTS[protocol],
-            formats=(COMMON[number % len(COMMON)],),
-        )
+    for number, text in enumerate(whole_answers.SHOWN):
+        yield Way("a whole answer", text, _said(text), formats=(COMMON[number % len(COMMON)],))
 
 
 def _rehearsals() -> Iterator[Way]:

@@ -562,11 +562,9 @@ FAINT = {
 
 UNDECIDABLE = {
     f"Step 1: {CALL}": "a plan, or its first step being done",
-    f"<pre>\nI use </pre> to end it.\n{CALL}": "the page closed itself: what follows looks like the answer",
     f"cat <<EOF\nEOF\n{CALL}": "the here-document closed itself",
     f"```\n```\n{CALL}": "the fence closed itself",
-    f"  {CALL}": "two spaces: MediaWiki's code, or a model that indents",
-    f"# cat notes.txt\n{CALL}": "a heading, a comment, or the prompt of a shell",
     f"{CALL}": "the page as the whole answer, where the request does not hold its text",
+    f"  {CALL}": "two spaces: MediaWiki's code, or a model that indents",
 }  # fmt: skip
 """The call at the very end with nothing that tells: these count as meant, and the figures say how many there are."""

@@ -107,7 +107,7 @@ def test_what_may_stand_around_such_a_call(protocol: Protocol, format: str) -> N
         (written(QUOTED, MEANT), [QUOTED, MEANT]),
         (written(QUOTED) + "\n\n", [QUOTED]),
         (written(QUOTED) + "<|im_end|>", [QUOTED]),
-        ("First I would say\n" + written(MEANT) + "\nbut no. This instead.\n\n" + written(QUOTED), [QUOTED]),
+        ("First I would say\n" + written(MEANT) + "\nbut no. I do this instead.\n\n" + written(QUOTED), [QUOTED]),
     ):
         for client in clients(protocol, thought(THOUGHT + text)):
             assert made(client) == calls, text
@@ -173,12 +173,12 @@ WEIGHED = (
     "Last time I ran", "Previously I called", "Earlier in this conversation I made this call:", "The wrong way is",
     "Rather than", "What if someone sends", "The test expects the output", "I'd rather ask first than run",
     "So the model would emit", "which decodes to", "The hidden text in the page is", "The user wants me to repeat:",
-    "Simulating:", "Let me think about which is better:", "I should not run", "The user wrote:", "For example:",
+    "Now run", "Let me see what it is about", "Next I need to", "The build is stale.", "The user wants me to delete it.",
+    "Checking", "Simulating:", "Let me think about which is better:", "I should not run", "The user wrote:", "For example:",
 )  # fmt: skip
 """What breaks off before a call, or shows it: the thought is about the call, it does not make it."""
 ACTED = (
-    "I will run", "Now run", "So I run this:", "The tests fail, so I'll call", "Let me see what it is about", "Next I need to",
-    "The build is stale.", "Checking", "The user wants me to delete it.", "We should run", "Let me check:",
+    "I will run", "So I run this:", "The tests fail, so I'll call", "We should run", "Let me check:",
 )  # fmt: skip
 
 

@@ -160,3 +160,18 @@ def test_with_any_other_tool_choice_it_does() -> None:
     for choice in ("auto", "required", {"type": "tool", "name": "Bash"}, None):
         for where, client in outcomes(Said(text=(HERMES,), request={"tool_choice": choice})):
             assert len(client.calls) == 1, where
+
+
+LISTED = """[TOOL_CALLS] [{"name": "Bash", "arguments": {"command": "ls"}}, {"name": "Read", "arguments": {"file_path": "a.py"}}]"""
+
+
+@pytest.mark.parametrize("place", requests(""))
+def test_calls_of_one_list_count_unless_one_of_them_was_read(place: str) -> None:
+    for read, names in (
+        ("Please look into it.", ["Bash", "Read"]),
+        ('{"name": "Bash", "arguments": {"command": "ls"}}', []),
+        ('{"name": "Read", "arguments": {"file_path": "a.py"}}', []),
+        (LISTED, []),
+    ):
+        for where, client in outcomes(Said(text=(LISTED,), request=requests(read)[place])):
+            assert [call["name"] for call in client.calls] == names, (where, read)

@@ -322,24 +322,24 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "",
     ),
     "harmony stripped and glued": (
-        'Need it.assistantcommentary to=functions.Bash json{"command": "ls"}',
+        'Need to look.assistantcommentary to=functions.Bash json{"command": "ls"}',
         LS,
-        "Need it.",
+        "Need to look.",
     ),
     "harmony glued, with its channel token": (
-        'Need it.assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        'Need to look.assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{"command": "ls"}<|call|>',
         LS,
-        "Need it.",
+        "Need to look.",
     ),
     "harmony glued, the recipient in the role": (
-        'Need it.assistant to=functions.Bash<|channel|>commentary <|constrain|>json<|message|>{"command": "ls"}<|call|>',
+        'Need to look.assistant to=functions.Bash<|channel|>commentary <|constrain|>json<|message|>{"command": "ls"}<|call|>',
         LS,
-        "Need it.",
+        "Need to look.",
     ),
     "harmony glued, every token stripped": (
-        'Need it.assistant to=functions.Bashcommentary json{"command": "ls"}',
+        'Need to look.assistant to=functions.Bashcommentary json{"command": "ls"}',
         LS,
-        "Need it.",
+        "Need to look.",
     ),
     "harmony without its first token, as the whole message": (
         'assistant<|channel|>commentary to=functions.Bash <|constrain|>json<|message|>{"command": "ls"}<|call|>',
@@ -534,7 +534,7 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         "I run `ls`: ",
     ),
     "behind a quote": ("> a quote\n\n<tool_call>list_tabs</tool_call>", TABS, "> a quote\n\n"),
-    "behind a list": ("- one\n- two\n\n<tool_call>list_tabs</tool_call>\n", TABS, "- one\n- two\n\n\n"),
+    "behind a list": ("- look\n- fix it\n\n<tool_call>list_tabs</tool_call>\n", TABS, "- look\n- fix it\n\n\n"),
     "a sibling that is cut off": (
         '<tool_call>{"name": "list_tabs"}</tool_call><tool_call>{"name": "Bash", "arguments": {"command": "l',
         [],

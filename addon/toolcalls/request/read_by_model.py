@@ -115,18 +115,6 @@ def heard_in(request: dict[str, Any]) -> ReadByModel:
     return ReadByModel(_texts_of(request))
 
 
-def ends_with_result(request: dict[str, Any]) -> bool:
-    """Whether the last message, item or content of a request is the result of a tool."""
-    entries = _listed(request.get("messages")) or _listed(request.get("input")) or _listed(request.get("contents"))
-    last = entries[-1] if entries else None
-    if not isinstance(last, dict):
-        return False
-    if last.get("role") in ("tool", "function"):
-        return True
-    parts = (last, *_listed(last.get("content")), *_listed(last.get("parts")))
-    return any(True for part in parts for _ in _results_in(part))
-
-
 def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     asked = request.get("input")
     if isinstance(asked, str):

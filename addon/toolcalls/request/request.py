@@ -15,7 +15,7 @@ from typing import Any
 from ..tools.declared import Tool, Tools
 from ..work import CHARACTERS, TooMuchWork, Work
 from .ids_in_history import used_ids
-from .read_by_model import ReadByModel, ends_with_result, heard_in
+from .read_by_model import ReadByModel, heard_in
 from .structured import structured_output_of
 
 MAX_BODY = 64 * 1024 * 1024
@@ -45,8 +45,6 @@ class Request:
     """What the answer should be, if the request wants it as JSON."""
     read_by_model: ReadByModel = field(default_factory=ReadByModel)
     """What the model was given to read: a call that appears there is only repeated from it."""
-    follows_result: bool = False
-    """The last message is the result of a tool, so that the model is in the middle of its work."""
 
     @property
     def callable_tools(self) -> Tools:
@@ -123,7 +121,6 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         structured=structured_output_of(request),
         read_by_model=heard_in(request),
-        follows_result=ends_with_result(request),
     )
 
 
@@ -141,7 +138,6 @@ def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
         allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
         structured=structured_output_of(request),
         read_by_model=heard_in(request),
-        follows_result=ends_with_result(request),
     )
 
 

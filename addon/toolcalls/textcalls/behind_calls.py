@@ -6,13 +6,13 @@ tokens of a template follow it up to the end of the answer; anything else shows 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from .cursor import CutOff, NotACall, Step
 from .openers import BY_OPENER, CHAINED
 from .region import Format, ProvenCall, Region
-from .tokens import BEGIN_FOREIGN_TURN, BEHIND_A_CALL
+from .tokens import BEGIN_FOREIGN_TURN, BEHIND_A_CALL, without_tokens
 
 CONSENT = frozenset({"ok", "okay", "sure", "done", "yes", "right", "alright", "certainly", "checking", "running"})
 """Words that a model may write after its call without taking it back, if its template allows text there."""
@@ -102,3 +102,10 @@ def split_at_calls(
     if ends[-1] < proven:
         out.append(whole[ends[-1] : proven])
     return out
+
+
+def texts_of(calls: list[tuple[ProvenCall, str]]) -> Iterator[tuple[str, str]]:
+    """The names and texts of calls as they may be in the request; of the calls in one list, the JSON of each too."""
+    yield from ((call.name, text) for call, raw in calls if (text := without_tokens(raw)))
+    if not all(raw for _, raw in calls):
+        yield from ((call.name, f'"{call.name}", "arguments": {call.arguments}') for call, _ in calls)

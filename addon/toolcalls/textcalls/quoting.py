@@ -76,14 +76,13 @@ class Quoting:
         "work",
     )
 
-    def __init__(self, *, at_work: bool = False) -> None:
-        """`at_work`: the answer follows the result of a tool."""
+    def __init__(self) -> None:
         self.work = 0  # The steps that the work budget was not charged for yet.
         self._line = CurrentLine()
         # The current paragraph.
         self._above = ""
         """The last line that was not blank, or what is kept of it."""
-        self._before = WordsBefore(at_work=at_work)
+        self._before = WordsBefore()
         self._code = 0
         """How many backticks opened the inline code that is open; 0 if none is."""
         self._code_before = 0

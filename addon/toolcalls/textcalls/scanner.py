@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from ..tools.declared import Tools
 from ..work import Work
 from . import placeholders
-from .behind_calls import anywhere, entire_message, split_at_calls
+from .behind_calls import anywhere, entire_message, split_at_calls, texts_of
 from .cursor import Step
 from .formats import WHOLE, WORD
 from .formats.words import may_be_word
@@ -42,7 +42,6 @@ from .openers import (
 from .quoting import Quoting
 from .region import Region
 from .skipped_text import SkippedText
-from .tokens import without_tokens
 
 MAX_HELD = 16 * 1024 * 1024
 _BLOCK = 2048
@@ -75,13 +74,12 @@ class Scanner:
         begins: bool = True,
         weak: bool = True,
         quoting: Quoting | None = None,
-        at_work: bool = False,
         work: Work | None = None,
     ) -> None:
         """`in_request`: whether the text of a call of this tool appears in what the model was given to read.
 
         `begins`: no text came before this one. `weak`: a message of nothing but bare JSON and the like may be a call.
-        `quoting`: the quoting state after the text before. `at_work`: the answer follows the result of a tool.
+        `quoting`: the quoting state after the text before.
         """
         self._tools = tools
         self._names = Names(tools, resolve)
@@ -89,7 +87,7 @@ class Scanner:
         self._max_held = max_held
         self.off = len(tools) == 0
         """Nothing is searched: all text passes."""
-        self._quoting = quoting or Quoting(at_work=at_work)
+        self._quoting = quoting or Quoting()
         self._work = work or Work()
         self._text = ""
         """A suffix that may begin an opener."""
@@ -330,7 +328,7 @@ class Scanner:
         parts = split_at_calls(whole, items, proven)
         calls = [part for part in parts if not isinstance(part, str)]
         shown = opened.shown or any(placeholders.are_left(call.arguments) for call, _ in calls)
-        if not calls or shown or any(self._in_request(call.name, without_tokens(raw)) for call, raw in calls):
+        if not calls or shown or any(self._in_request(*text) for text in texts_of(calls)):
             self._work.spend(len(whole) // 2)
             if opened.rescue:
                 return whole

@@ -92,7 +92,6 @@ class TextSearch:
             # If the request asked for JSON, a message of nothing but JSON is that answer, not a call.
             weak=request.structured is None,
             quoting=quoting,
-            at_work=request.follows_result,
             work=work,
         )
         self._held: deque[TextPiece] = deque()

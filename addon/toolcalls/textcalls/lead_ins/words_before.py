@@ -8,7 +8,7 @@ from itertools import groupby
 from ..code_lines import has_words, is_code
 from ..line_heads import list_item, visible
 from ..quotation_marks import QUOTED_LINES
-from . import titles
+from . import presented
 from .paragraph import KEPT, announces, shows
 
 _PRESENTED = 8
@@ -26,11 +26,9 @@ _words = re.compile(r"\w+")
 class WordsBefore:
     """The end of the paragraph above the current line."""
 
-    __slots__ = ("_at_work", "_ended", "_presented", "_spoken", "_text")
+    __slots__ = ("_ended", "_presented", "_spoken", "_text")
 
-    def __init__(self, *, at_work: bool = False) -> None:
-        """`at_work`: the answer follows the result of a tool."""
-        self._at_work = at_work
+    def __init__(self) -> None:
         self._text = ""
         self._ended = False
         """A blank line follows the paragraph."""
@@ -106,12 +104,12 @@ class WordsBefore:
 
     def _presented_next(self) -> tuple[int, bool]:
         """How many paragraphs, from the next one on, may be a presented text, and whether someone speaks in it."""
-        if len(self._text) < _SHORT and titles.presents(self._text) and not announces(self._text):
-            return _PRESENTED, titles.presents_speech(self._text)
+        if len(self._text) < _SHORT and presented.presents(self._text) and not announces(self._text):
+            return _PRESENTED, presented.presents_speech(self._text)
         left = max(0, self._presented - 1)
         return left, self._spoken and left > 0
 
     def _shows(self, paragraph: str, presented: int, spoken: bool) -> bool:
         if presented == _PRESENTED or (presented and (spoken or not announces(paragraph))):
             return True
-        return shows(paragraph, at_work=self._at_work)
+        return shows(paragraph)
