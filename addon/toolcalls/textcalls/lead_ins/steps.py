@@ -18,7 +18,7 @@ _PARTS = (
     r"tests?|specs?|linter|formatter|type checker|builds?|config\w{0,8}|files?|code|docs|documentation|readme|diff"
     r"|changelog|logs?|imports?|exports?|schema|server|client|frontend|backend|templates?|serializer|routes?|handlers?"
     r"|modules?|packages?|dependenc(?:y|ies)|scripts?|components?|migrations?|functions?|class(?:es)?|cleanup|changes?"
-    r"|fix|commits?|cache|layout|structure|project|repo"
+    r"|fix|edits?|patch(?:es)?|commits?|cache|layout|structure|project|repo"
 )
 """Parts of a project, and of the work on it."""
 _NEXT = (
