@@ -258,10 +258,8 @@ class AnswerStream:
         """Add the fragments to their calls; the events to send at once."""
         calls: list[AssembledCall] = []
         out: list[bytes] = []
-        if fragments and self.answer.reasons and not self._traits.whole_calls:
-            self.answer.late = True
         for fragment in fragments:
-            call = self.answer.assembler.add(fragment)
+            call = self.answer.gather(fragment)
             if call is None:
                 continue
             calls.append(call)

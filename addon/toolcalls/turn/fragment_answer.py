@@ -15,12 +15,13 @@ from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
 from .outgoing_calls import OutgoingCalls
+from .parts import Fragment
 from .refusal_reasons import CUT_INSIDE
 from .structured_text import new_search
 
 
 class FragmentAnswer(Answer):
-    __slots__ = ("_needs_finish_reason", "_whole_calls", "assembler", "late")
+    __slots__ = ("_late", "_needs_finish_reason", "_whole_calls", "assembler")
 
     def __init__(
         self,
@@ -37,7 +38,7 @@ class FragmentAnswer(Answer):
         self._whole_calls = whole_calls
         self._needs_finish_reason = needs_finish_reason
         self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
-        self.late = False
+        self._late = False
         """Fragments arrived after a finish reason, so the reason did not mean that the calls were finished."""
 
     @property
@@ -49,6 +50,11 @@ class FragmentAnswer(Answer):
     @property
     def has_pending_calls(self) -> bool:
         return bool(self.outgoing.found or self.assembler.calls)
+
+    def gather(self, fragment: Fragment) -> AssembledCall | None:
+        """Take a fragment and return the call that it belongs to; None if it is empty."""
+        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
+        return self.assembler.add(fragment)
 
     def note_that_more_follows(self) -> None:
         """Note that something arrived after the calls so far."""
@@ -81,7 +87,7 @@ class FragmentAnswer(Answer):
 
     def trusted_finish(self, finish: Finish) -> Finish:
         """How the answer ended: by the reasons that arrived, unless fragments followed one; else `finish`."""
-        if self.late or not self._finishes:
+        if self._late or not self._finishes:
             return finish
         finishes = [*self._finishes, *([Finish.CUT] if self.model_refused else [])]
         return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in finishes), Finish.COMPLETE)
