@@ -71,7 +71,7 @@ class AssembledCall:
     decided: tuple[str, tuple[str, ...]] = ("", ())
     """The arguments as they were last decided, and what had to be done for it."""
     decided_count: int = -1
-    """How many fragments there were then."""
+    """How many fragments there were when the arguments were last decided."""
     ids: set[str] = field(default_factory=set)
     """The ids that its fragments arrived with."""
     last_id: str = ""
