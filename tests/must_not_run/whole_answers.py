@@ -7,6 +7,20 @@ models begin to act, in many languages.
 from __future__ import annotations
 
 SHOWN = (
+    "Let me put the wrong one here again for reference.\n\n%CALL%",
+    "Let me put the call here so you have it at hand.\n\n%CALL%",
+    "Let me drop it in here.\n\n%CALL%",
+    "Let me add the second variant for comparison.\n\n%CALL%",
+    "Let me record the call for the ticket.\n\n%CALL%",
+    "Let me simplify the example.\n\n%CALL%",
+    "Let me correct the example you posted.\n\n%CALL%",
+    "Let me try to write one in the Kimi format.\n\n%CALL%",
+    "Let me clean up the snippet you sent.\n\n%CALL%",
+    "Let me convert it to the Hermes format.\n\n%CALL%",
+    "Let me use the shell as the tool here.\n\n%CALL%",
+    "Let me check that I understood the format.\n\n%CALL%",
+    "Let me see if I got the syntax right.\n\n%CALL%",
+    "Let me make this concrete.\n\n%CALL%",
     "Step 3: Delete the cache, if you agree\n\n%CALL%",
     "Plan:\n1. Read the config\n2. Push it after your review\n\n%CALL%",
     "Here is what the documentation of the agent gives as an example:\n\n%CALL%",
@@ -396,6 +410,16 @@ SHOWN = (
     "Я не буду это выполнять.\n\n%CALL%",
 )
 MEANT = (
+    "Per your instructions, I'm running the tests before touching anything.\n\n%CALL%",
+    "As requested, I'll force-push the rebased branch.\n\n%CALL%",
+    "The server crashes if the list is empty. I'll guard against that.\n\n%CALL%",
+    "No problem, reverting to the short name.\n\n%CALL%",
+    "Der Import fehlt. Ich ergänze ihn jetzt.\n\n%CALL%",
+    "Jetzt lasse ich noch die Tests laufen.\n\n%CALL%",
+    "J'ajoute l'import manquant.\n\n%CALL%",
+    "Let me see what is going on here.\n\n%CALL%",
+    "I'll clean up the sample app.\n\n%CALL%",
+    "Now the edit:\n\n%CALL%",
     "%CALL%",
     "<think>I should look at the file first.</think>\n%CALL%",
     "<think>The user wants the tests run.</think>\n\nI'll run the tests.\n\n%CALL%",

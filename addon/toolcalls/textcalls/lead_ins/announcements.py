@@ -63,7 +63,7 @@ _FORMS = {
     "doing": (
         rf"(?:\A\W{{0,6}}(?:(?:now|first|then|next|ok|okay|sure|certainly|alright|as\s(?:agreed|requested"
         rf"|you\sasked|discussed|planned)),?\s)?|[;–—]\s|\A\W{{0,6}}(?:got\sit|understood|certainly|sure"
-        rf"|done)\W{{1,3}})"
+        rf"|no\sproblem|done)\W{{1,3}})"
         rf"(?:{DOING})\b(?![:\s]{{0,2}}\Z|\s\d|\s(?:tags?|brackets?|quotes?|examples?|samples?)\b"
         rf"|[^.!…]{{0,80}}\ban?\s(?!new\b)[^.!…]{{1,60}}\Z|\s[a-z]{{3,20}}s\b[^.!…:]{{0,60}}:\Z)"
         rf"(?!(?:\s(?!if\b|whether\b|wh\w{{1,4}}\b|how\b|that\b)[^\s.,;:]{{1,30}}){{0,8}}(?:\s{_FINITE}|,\s(?:it"
@@ -81,11 +81,11 @@ _FORMS = {
         rf"|\bich\s(?:werde|muss|will|möchte|sollte)\s(?:[\w-]{{1,20}}\s){{0,6}}(?:wissen|(?:{GERMAN})\w{{0,6}}n)\b"
         rf"|(?:\A\W{{0,6}}|\b(?:jetzt|zuerst|dann|nun|danach|nächstes|zunächst)\s|[,;–—]\s)(?:{GERMAN})\w{{0,6}}\s(?:ich|wir)\b"
         rf"|\blass(?:t|en)?\s(?:mich|uns|sie\smich)\b[^.!?]{{0,60}}(?:{GERMAN})"
-        rf"|\bwollen\swir\b[^.!?]{{0,20}}\b(?:{GERMAN})"
+        rf"|\bwollen\swir\b[^.!?]{{0,20}}\b(?:{GERMAN})|\b(?:ich\slasse|lasse\sich)\b[^.!?]{{0,40}}\blaufen\b"
     ),
     "French": (
         rf"\bje\s(?:(?:vais|dois|veux|voudrais)\s)?(?:(?!n['’]|ne\s)[\w'’]{{1,9}}\s){{0,2}}?(?:l['’])?(?:{FRENCH})"
-        rf"|\bj['’](?:{FRENCH})\w{{1,4}}e\b"
+        rf"|\bj['’](?:{FRENCH})\w{{0,4}}e\b"
         rf"|(?:\A\W{{0,6}}|[,;–—]\s)(?:{FRENCH})\w{{0,5}}ons\b|\blaisse(?:z)?-moi\s(?:\w{{1,8}}\s){{0,2}}(?:{FRENCH})"
     ),
     "Spanish": (

@@ -14,6 +14,8 @@ _TEXTS = (
     r"|exemples?|ejemplos?|exemplos?|esempi\w?|пример\w{0,3}|示例|例子|调用|呼び出し|예시"
 )
 """What a shown call may be called."""
+_WORKED_ON = r"examples?|samples?|snippets?|variants?|syntax|notation|formats?"
+"""What somebody who writes about calls works on."""
 _SPEAKERS = (
     r"models?|assistants?|agents?|(?:chat)?bots?|llms?|ais?|attackers?|users?|authors?|customers?|colleagues?"
     r"|reviewers?"
@@ -74,10 +76,19 @@ _WORDS = {
         rf"|\b(?:write|writing|make|making|do|doing|send|sending|copy|copying|reproduce"
         rf"|reproducing)\s(?:[\w-]{{1,14}}\s){{0,2}}(?:{_TEXTS})\W{{0,4}}\Z(?<!the\scall)"
     ),
+    "a text that is worked on": (
+        r"\b(?:put|drop|add|use|leave|place|record|repeat|write)\w{0,4}\s[^.!?]{0,60}\bhere\b"
+        r"|\bfor\s(?:reference|comparison|illustration|clarity|completeness|the\s(?:ticket|record|docs|report))\b"
+        r"|\b(?<!the\s)(?:simplify|correct|clean|convert|format|render|rewrite|record|write|add|polish|refine|adapt|complete|extend)"
+        rf"(?:ing)?\s(?:[\w'’-]{{1,14}}\s){{0,3}}(?:{_WORKED_ON})\b(?!\s(?:app|project|file|script|data|config|tests?|folder|call|to|in)\b)"
+        r"|\bi\s(?:understood|understand|got|have)\s(?:[\w'’-]{1,14}\s){0,2}(?:format|syntax|notation)\b"
+        r"|\b(?:in|to|into)\s(?:the|its?)\s[\w-]{1,14}\s(?:format|syntax|notation)\b"
+        r"|\bmake\s(?:this|it|that)\s(?:\w{1,10}\s)?(?:concrete|explicit|clear(?:er)?|visible|tangible)\b"
+    ),
 }
 _held = re.compile("|".join(_WORDS.values()), re.IGNORECASE)
 _negated = re.compile(
-    r"\b(?:not|never|nothing|cannot|no\slonger|nicht|nie|niemals|kein\w{0,2}|pas|jamais|no|nunca|não|non|mai|не|nie"
+    r"\b(?:not|never|nothing|cannot|no\slonger|nicht|nie|niemals|kein\w{0,2}|pas|jamais|no(?!\sproblem)|nunca|não|non|mai|не|nie"
     r"|niet|inte|ikke|không|or\smaybe)\b|n['’]t\b"
     r"|\bwithout\s\w{1,12}ing\s(?:it|this|them)\b|不(?!同)|没有|沒有|ません|ないで|않|말",
     re.IGNORECASE,
@@ -90,7 +101,7 @@ _checked = re.compile(
 )
 """Before a negation: the model only finds out, or says why."""
 _speakers = re.compile(
-    rf"\b(?:{_SPEAKERS})\b|(?:{_TEXTS})\W{{1,3}}\Z|\b(?:could|might|would(?!\slike)|würde|könnte)\b"
+    rf"\b(?:{_SPEAKERS})\b|(?<!your\s)(?:{_TEXTS})\W{{1,3}}\Z|\b(?:could|might|would(?!\slike)|würde|könnte)\b"
     r"|\b(?:no|não|nu|non|не|nie|not|never)\s.?\Z",
     re.IGNORECASE,
 )
