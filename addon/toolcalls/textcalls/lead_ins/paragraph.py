@@ -17,11 +17,13 @@ KEPT = 240
 _CROSSES = ("❌", "🚫", "⛔", "✗", "✘")
 """Marks in front of what must not be done."""
 _question_mark = re.compile(r"[?？]\W{0,3}\Z")
+_NEXT = r"(?:I|Let|Now|Next|First|Then)\b"
 _sentence_end = re.compile(
-    r"(?:(?<![ .(][^\W\d])\.|[!?])['\")\]*_]{0,3}(?:\s|(?=(?:I|Let|Now|Next|First|Then)\b))|[。！？]"
+    rf"(?:(?<![ .(][^\W\d])\.|(?<=\s[a-z])\.(?=\s{_NEXT})|[!?])['\")\]*_]{{0,3}}(?:\s|(?={_NEXT}))|[。！？]"
     r"|\n\s{0,8}(?=[-*+•]\s|\d{1,3}[.)]\s)"
 )
-"""Where a sentence ends, even if the next one is glued to it (two blocks), or an item of a list begins."""
+"""Where a sentence ends, even if the next one is glued to it (two blocks), or an item of a list begins. A full stop
+after a single letter may belong to an abbreviation."""
 _breaks_off = re.compile(
     r"\b(?:is|are|was|be|to|for|of|with|than|as|like|about|from|by|into|via|if|whether|maybe|perhaps|and"
     r"|or)[^\w.!]{0,3}\Z",
