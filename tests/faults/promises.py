@@ -228,7 +228,8 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
-        ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),),
+        ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),
+         (ENGINE + "textcalls/lead_ins/paragraph.py", "    before, sentence = _last_sentence(said)\n", "    return False\n")),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",

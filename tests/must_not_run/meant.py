@@ -59,7 +59,7 @@ TEXTS = {
     "inline code before": "I'll use `ls` and ``a ` b``.\n\n%A%",
     "one backtick before": "Press the ` key.\n\nNow I look.\n\n%A%",
     "a page that is closed before": "<pre>\nls\n</pre>\n\nI look.\n\n%A%",
-    "markup that is closed before": "<details>\n<summary>Why</summary>\nBecause.\n</details>\n\n%A%",
+    "markup that is closed before": "<details>\n<summary>Why</summary>\nBecause.\n</details>\n\nI look.\n\n%A%",
     "a comment of markup before": "<!-- todo -->\n\nI look.\n\n%A%",
     "void elements before": "One.<br>Two.<hr/>\n\nI look.\n\n%A%",
     "type parameters before": "I'll change Vec<String> to List<T> in it.\n\n%A%",

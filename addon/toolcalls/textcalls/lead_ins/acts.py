@@ -30,7 +30,7 @@ _VERBS = (
     "|zoom"
 )
 _doubled = re.compile(
-    "begin|commit|cut|dig|drop|get|grab|grep|hit|log|map|pin|plot|plug|put|re-run|rerun|reset|run|scan|set|ship|shut|spin|split|stop|step|strip|stub|swap|tag|trim|unzip|unwrap|wrap|zip"
+    "begin|bootstrap|commit|crop|cut|debug|dig|drop|format|get|grab|grep|hit|log|map|pin|plot|plug|put|re-run|reformat|rerun|reset|run|scan|set|ship|shut|spin|split|stop|step|strip|stub|submit|sum|swap|tag|trim|unzip|unwrap|wrap|zip"
 )
 """Verbs whose last letter is doubled before "ing"."""
 
@@ -48,7 +48,7 @@ DO = rf"{_VERBS}|go{_GO}|have\sa\s(?:closer\s|quick\s)?look"
 DOING = "|".join(map(_going_on, _VERBS.split("|"))) + rf"|going{_GO}"
 """English, as in "I'm running it"."""
 GERMAN = (
-    "analysier|änder|beginn|beheb|behebe|benenn|bau|entfern|ergänz|ersetz|erstell|erzeug|fang|find|füg|führ|geh|hol"
+    "analysier|änder|beginn|beheb|benenn|bau|entfern|ergänz|ersetz|erstell|erzeug|fang|find|füg|führ|geh|hol"
     "|installier"
     "|korrigier|lad|leg|les|lies|list|lösch|mach|nehm|öffn|pass|anpass|probier|prüf|räum|ruf|schau|schreib"
     "|sehe\\b(?=\\smir)|setz|sieh|start"
@@ -80,7 +80,7 @@ RUSSIAN = (
     "анализиру|возьму|выполн|добав|заглян|замен|запус|запущ|извлек|измен|исправ|исслед|изуч|ищ|найд|нач|обнов|откро"
     "|открыва|очи[сщ]|переимен"
     "|перезапу|поищ|поправ|попроб|посмотр|провер|прогон|прочита|прочт|смотр|созда|стира|удал|установ|устанавлива"
-    "|читa|чита|начина"
+    "|чита|начина"
 )
 CHINESE = (
     "[检檢]查|查看|查找|看|运行|運行|执行|執行|删除|刪除|读取|讀取|读|讀|修改|修[复復]|修正|创建|創建|新建|搜索|搜尋|查[询詢]|打[开開]|更新|添加|增加"

@@ -1,4 +1,5 @@
-"""Recognises what holds an announced act back: a condition, consent, another speaker, a negation, a shown text."""
+"""Recognises what holds an announced act back: a condition, a later time, consent, a refusal, another speaker, a text
+that is shown."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ _WORDS = {
     "a condition": (
         rf"\A\W{{0,6}}(?:(?:and|but|then|so)\s)?(?:{_AT_START})\b(?!\syou\sasked)|\A\W{{0,4}}(?:如果|如需|若|等|待|一旦|明天|稍后"
         rf"|昨天|もし|よろしければ|나중에)"
-        r"|\b(?:once|unless|until|as\ssoon\sas|only\s(?:if|when|after|with)|(?:if|when|after|before)\s(?:you"
-        r"|the\suser|they|i\srun|i\sdo)"
+        r"|\b(?:once|unless|until|as\ssoon\sas|only\s(?:if|when|after|with)|if\s(?:you|the\suser)"
+        r"|(?:when|after|before)\s(?:you|the\suser|they|i\srun|i\sdo)"
         r"|(?:sobald|wenn|falls|nachdem)\s(?:du|sie|ihr)|(?:si|quand)\s(?:tu|vous)|tomorrow|tonight|later|some\s?day"
         r"|next\s(?:week|month|time|sprint|session))\b"
         r"(?<!at\sonce)(?!\s(?:more|again))|\bon\s(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\bafter\s(?:lunch"
@@ -58,6 +59,19 @@ _WORDS = {
         r"|bestätigung|erlaubnis)\b"
         r"|\b(?:votre|ton)\s(?:accord|confirmation|permission)\b|\b(?:tu|su)\s(?:confirmación|aprobación|permiso)\b"
         r"|请(?:您|你)?(?:先)?(?:确认|批准)|(?:您|你)的?(?:确认|同意|许可)|[吗嗎]\W{0,3}\Z"
+    ),
+    "a later time": (
+        r"\b(?:morgen|später|demain|plus\stard|mañana|más\starde|amanhã|mais\starde|domani|più\stardi|завтра|позже|потом"
+        r"|jutro|później|imorgon|i\smorgen)\b|明天|稍[后後]|(?:通[过過]|完成|[结結]束|部署)[^。！？]{0,4}[后後]|あとで|後で|明日|나중에|[하되]면\s"
+        r"|\bin\s(?:an?|\d{1,3}|a\sfew|some)\s(?:hours?|minutes?|days?|weeks?)\b"
+        r"|\bat\s(?:midnight|noon|night|\d{1,2}(?::\d\d)?\s?(?:am|pm))\b"
+        r"|\b(?:when|after)\s(?:(?:the|all)\s)?(?:ci|tests?|builds?|deploy\w{0,4}|pipeline|review|checks?|merge)\s[^.!?]{0,20}"
+        r"\b(?:is|are|pass\w{0,3}|finish\w{0,3}|succeeds?|completes?)\b|\b(?:sobald|dès\sque|en\scuanto|как\sтолько)\b"
+    ),
+    "a refusal": (
+        r"\bstop(?:ping)?(?:\s(?:here|and|now|for)\b|\W{0,4}\Z)|\bturn(?:ing)?\s[^.!?]{0,30}\bdown\b|\bpush(?:ing)?\sback\b"
+        r"|\bpass(?:ing)?\son\b|\bon\shold\b|\bcall(?:ing)?\sout\b|\bexcept\b|\bthan\s(?:run|execute)\b"
+        r"|\b(?:mark|tag|treat)(?:ing)?\s[^.!?]{0,30}\bas\s(?:an?\s)?(?:malicious|dangerous|unsafe|untrusted|suspicious|prompt)"
     ),
     "word for word": r"\bverbatim\b|\bword\sfor\sword\b|\bwörtlich\b|\bmot\sà\smot\b|逐字|一字不",
     "shown below": (
@@ -83,12 +97,13 @@ _WORDS = {
         rf"(?:ing)?\s(?:[\w'’-]{{1,14}}\s){{0,3}}(?:{_WORKED_ON})\b(?!\s(?:app|project|file|script|data|config|tests?|folder|call|to|in)\b)"
         r"|\bi\s(?:understood|understand|got|have)\s(?:[\w'’-]{1,14}\s){0,2}(?:format|syntax|notation)\b"
         r"|\b(?:in|to|into)\s(?:the|its?)\s[\w-]{1,14}\s(?:format|syntax|notation)\b"
-        r"|\bmake\s(?:this|it|that)\s(?:\w{1,10}\s)?(?:concrete|explicit|clear(?:er)?|visible|tangible)\b"
+        r"|\bread(?:ing)?\sout\b|\bwhich\ssays\W{0,4}\Z|\bcopy(?:ing)?\swhat\b|\bmak(?:e|ing)\sup\b|\bthe\s(?:story|reply)\W{0,4}\Z"
+        r"|\bplay(?:ing)?\sthe\b|\bmake\s(?:this|it|that)\s(?:\w{1,10}\s)?(?:concrete|explicit|clear(?:er)?|visible|tangible)\b"
     ),
 }
 _held = re.compile("|".join(_WORDS.values()), re.IGNORECASE)
 _negated = re.compile(
-    r"\b(?:not|never|nothing|cannot|no\slonger|nicht|nie|niemals|kein\w{0,2}|pas|jamais|no(?!\sproblem)|nunca|não|non|mai|не|nie"
+    r"\b(?:not|never|nothing|cannot|no\slonger|nicht|nie|niemals|kein\w{0,2}|pas|jamais|no(?!\sproblem)|nunca|não|non|mai|не"
     r"|niet|inte|ikke|không|or\smaybe)\b|n['’]t\b"
     r"|\bwithout\s\w{1,12}ing\s(?:it|this|them)\b|不(?!同)|没有|沒有|ません|ないで|않|말",
     re.IGNORECASE,
@@ -100,6 +115,17 @@ _checked = re.compile(
     re.IGNORECASE,
 )
 """Before a negation: the model only finds out, or says why."""
+_refused = re.compile(
+    r"拒[绝絕否]|禁止|[无無]法|[说說]明|解[释釋]|нельзя|отказ|refus|rechaz|rifiut|recus|거부|verweiger", re.IGNORECASE
+)
+"""Words between the speaker and the verb that turn an announcement into its opposite."""
+_condition = re.compile(r"\b(?:if|falls|wenn|si|если)\s", re.IGNORECASE)
+_found_out = re.compile(
+    r"\b(?:check|see|verif|find|determin|confirm|know|understand|test|ensur|tell|decid|figure|learn|inspect|examin"
+    r"|investigat|look|make sure|prüf|schau|seh|vérifi|regard|voir|compr[uo]|verific|ver\b|mir|провер|посмотр|узна)",
+    re.IGNORECASE,
+)
+"""Before an "if": the model finds out whether something holds."""
 _speakers = re.compile(
     rf"\b(?:{_SPEAKERS})\b|(?<!your\s)(?:{_TEXTS})\W{{1,3}}\Z|\b(?:could|might|would(?!\slike)|würde|könnte)\b"
     r"|\b(?:no|não|nu|non|не|nie|not|never)\s.?\Z",
@@ -113,13 +139,22 @@ _others = re.compile(
 
 
 def is_put_off(sentence: str) -> bool:
-    """Whether the sentence has a condition, needs consent, or shows what is below it."""
+    """Whether the sentence has a condition or a later time, needs consent, refuses, or shows what is below it."""
     return _held.search(sentence) is not None
+
+
+def is_taken_back(introduction: str) -> bool:
+    """Whether the words above a list say that its items are not done, not now, or by somebody else."""
+    words = (_held, _negated, _speakers)
+    return any(word.search(introduction) is not None for word in words)
 
 
 def holds_back(sentence: str, announced: re.Match[str]) -> bool:
     """Whether the sentence does not make the call that it announces, or not now."""
-    if is_put_off(sentence):
+    if is_put_off(sentence) or _refused.search(announced[0]) is not None:
+        return True
+    condition = _condition.search(sentence, announced.end())
+    if condition is not None and _found_out.search(sentence, announced.start(), condition.start()) is None:
         return True
     negated = _negated.search(sentence, announced.start())
     if negated is not None and _checked.search(sentence, announced.start(), negated.start()) is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from ..line_heads import list_item
 from . import announcements, held_back, look_alikes, presented, steps
 
 KEPT = 240
@@ -40,26 +41,31 @@ _afterthought = re.compile(
 
 def shows(paragraph: str) -> bool:
     """Whether a call below this paragraph is refused, quoted or an example."""
-    said = look_alikes.fold(paragraph).rstrip()
+    return _shows(look_alikes.fold(paragraph).rstrip(), begun=len(paragraph) < KEPT)
+
+
+def _shows(said: str, *, begun: bool) -> bool:
+    """Whether these last words show a call below them. `begun`: they begin with the paragraph."""
     before, sentence = _last_sentence(said)
     if not sentence:
         return said[-1:] in _CROSSES
-    if not before and len(paragraph) >= KEPT:
+    if not before and not begun:
         return True
-    line = said.rpartition("\n")[2].strip()
+    above, _, line = said.rpartition("\n")
+    line = line.strip()
     if steps.is_left_over(line):
-        return False
+        return _shows(above.rstrip(), begun=begun)
+    if before.strip() and steps.agrees(sentence):
+        return _shows(before.rstrip(), begun=begun)
     if presented.somebody_speaks(line) or presented.disclaims(sentence) or _question_mark.search(said) is not None:
         return True
-    if _announces(sentence) or (
-        (steps.is_named(sentence) or steps.is_named(line)) and not held_back.is_put_off(line)
-    ):
+    if _announces(sentence) or _names_step(sentence, line, above):
         return _breaks_off.search(sentence) is not None
     return _afterthought.match(sentence) is None or not _announces(_last_sentence(before)[1])
 
 
 def announces(paragraph: str) -> bool:
-    """Whether the paragraph announces an act anywhere."""
+    """Whether the paragraph announces an act anywhere, even one that is held back."""
     return announcements.find(paragraph) is not None
 
 
@@ -68,6 +74,14 @@ def _announces(sentence: str) -> bool:
     sentence = steps.without_tokens(sentence)
     announced = announcements.find(sentence)
     return announced is not None and not held_back.holds_back(sentence, announced)
+
+
+def _names_step(sentence: str, line: str, above: str) -> bool:
+    """Whether the last sentence or the last line names the step that the call is."""
+    if held_back.is_put_off(line) or not (steps.is_named(sentence) or steps.is_named(line)):
+        return False
+    introduction = "\n".join(each for each in above.split("\n") if list_item.match(each) is None)
+    return list_item.match(line) is None or not held_back.is_taken_back(introduction)
 
 
 def _last_sentence(said: str) -> tuple[str, str]:

@@ -9,7 +9,7 @@ from .acts import CHINESE, DO, DOING
 
 _AGREED = (
     r"sure(?: thing)?|ok|okay|alright|on it|got it|will do|of course|certainly|absolutely|right away|no problem"
-    r"|gladly|understood|one moment|just a moment|here (?:we go|goes)|let['’]s go|go|done|yes|great|perfect|good"
+    r"|gladly|understood|one moment|just a moment|let['’]s go|go|done|yes|great|perfect|good"
     r"|right|thanks|thank you|sounds good|working on it|klar|gern|alles klar|sofort|d['’]accord|bien sûr|claro"
     r"|hm{1,3}|now then|de acuerdo|por supuesto|vale|certo|va bene|хорошо|конечно|好的?|明白了?|收到|没问题"
     r"|はい|了解です|承知しました|네|알겠습니다"
@@ -46,8 +46,10 @@ _STEPS = {
     ),
 }
 _step = re.compile("|".join(_STEPS.values()), re.IGNORECASE)
+_agreement = re.compile(_STEPS["agreed"], re.IGNORECASE)
 _item = re.compile(rf"\W{{0,6}}(?:\[[ x]\]\s)?(?:{DO}|{DOING})\b", re.IGNORECASE)
 _DECORATION = "#*_~=[]()■●▶🚀🔍🔧⏳✅ \t"
+_token = re.compile(r"<[^<>\s]{1,40}>")
 _tokens = re.compile(r"(?><[^<>\s]{1,40}>\s{0,4})++")
 """Only tags, such as the token that begins a text."""
 _LEFT_OVER = frozenset(
@@ -64,7 +66,12 @@ def without_tokens(sentence: str) -> str:
 
 def is_left_over(line: str) -> bool:
     """Whether the line consists of tokens of a template, or of what remains of them."""
-    return line in _LEFT_OVER or "<|" in line or _tokens.fullmatch(line) is not None
+    return bool(line) and all(word in _LEFT_OVER or word.startswith("to=") for word in _token.sub(" ", line).split())
+
+
+def agrees(sentence: str) -> bool:
+    """Whether the sentence is a word of agreement: it adds nothing to the sentence before it."""
+    return _agreement.match(sentence.strip(_DECORATION)) is not None
 
 
 def is_named(line: str) -> bool:
