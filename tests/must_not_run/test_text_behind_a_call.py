@@ -131,7 +131,7 @@ IS_A_CALL = {
     "a block of AsciiDoc that is closed": f"[source,xml]\n----\nls\n----\n\n{HERMES}",
     "a ruler": f"Done.\n\n----\n\n{HERMES}",
     "colons in a sentence": f"It is a::b, that is all. I do it.\n\n{HERMES}",
-    "an element that is closed": f"This is the page: <page>\nls\n</page>\n\n{HERMES}",
+    "an element that is closed": f"This is the page: <page>\nls\n</page>\n\nI will list it.\n\n{HERMES}",
     "a generic type": f"I'll make it a List<String>\n{HERMES}",
     "a fence that is closed": f"```\nls\n```\n{HERMES}",
     "begin, in a sentence": f"I begin.\n{HERMES}",
