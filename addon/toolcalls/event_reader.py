@@ -27,6 +27,8 @@ _ENVELOPE = 8
 
 
 class EventReader:
+    """Takes the events of one stream. It has the stream's own dialect, framing and ledger, and is told when they change."""
+
     __slots__ = (
         "_changed",
         "_dialect",
