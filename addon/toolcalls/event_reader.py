@@ -27,7 +27,7 @@ _ENVELOPE = 8
 
 
 class EventReader:
-    """Takes the events of one stream. It has the stream's own dialect, framing and ledger, and is told when they change."""
+    """Takes the events of one stream. Dialect, framing and ledger are the stream's; it is told when they change."""
 
     __slots__ = (
         "_changed",
