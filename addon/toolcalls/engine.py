@@ -116,7 +116,7 @@ class Response:
         if Recovery.is_wanted(protocol, request, policy, in_stream=True):
             stream.events.recover_event = recovery_for(protocol, request, policy, seed).of_event
         if isinstance(dialect, Sniffer):
-            dialect.decided = self._stream.set_dialect
+            dialect.decided = stream.events.set_dialect
         self.feed = self._stream.feed
         self.close = self._stream.close
 

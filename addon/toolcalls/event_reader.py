@@ -12,7 +12,7 @@ from .outcome import Outcome
 from .unread.fast_path import FastPath
 from .wire import sse
 from .wire.events import PASS, SPLIT_LINES, Event, Hold, LimitReached, Replace, Verdict, joined
-from .wire.framing import SSE, Framing
+from .wire.framing import SSE
 from .wire.ledger import Ledger
 from .work import CHARACTERS, EVENT, EVENT_WITHOUT_DATA, LINE, Work
 
@@ -27,26 +27,24 @@ _ENVELOPE = 8
 
 
 class EventReader:
-    """Takes the events of one stream. Dialect, framing and ledger are the stream's; it is told when they change."""
+    """Takes the events of one stream."""
 
     __slots__ = (
         "_changed",
-        "_dialect",
         "_fast_path",
-        "_framing",
         "_ledger",
         "_outcomes",
         "_values_left",
         "_work",
         "decided",
+        "dialect",
         "recover_event",
     )
 
     def __init__(
         self, dialect: Dialect, ledger: Ledger, fast_path: FastPath, outcomes: list[Outcome], work: Work
     ) -> None:
-        self._dialect = dialect
-        self._framing = dialect.framing
+        self.dialect = dialect
         self._ledger = ledger
         self._fast_path = fast_path
         self._outcomes = outcomes
@@ -62,27 +60,19 @@ class EventReader:
 
     def set_dialect(self, dialect: Dialect) -> None:
         """Use this dialect from now on: the protocol of the answer has been recognised."""
-        self._dialect = dialect
-
-    def set_framing(self, framing: Framing, ledger: Ledger) -> None:
-        """Cut the stream in this way: nothing of it has been read yet."""
-        self._framing, self._ledger = framing, ledger
+        self.dialect = dialect
 
     @property
     def holding(self) -> bool:
         """Whether a tool call is held back right now."""
-        return self._ledger.held_bytes > 0 or self._dialect.holding
+        return self._ledger.held_bytes > 0 or self.dialect.holding
 
     def take(self, block: bytes, limit: int, out: list[bytes]) -> None:
-        """Take the events of a block that the fast path does not take as a whole, and hold at most `limit` bytes."""
-        ledger = self._ledger
-        events = self._framing.split(block)
-        if len(events) == 1 and ledger.held_bytes + len(block) <= limit:
-            self._read_event(block, out)
-            return
-        take, room, before = self._fast_path.take, limit - ledger.held_bytes, len(out)
+        """Take the events of a block, and hold at most `limit` bytes."""
+        ledger, take, before = self._ledger, self._fast_path.take, len(out)
+        room = limit - ledger.held_bytes
         sent = at = 0  # Between these are events that pass and have not been sent yet.
-        for raw in events:
+        for raw in self._ledger.framing.split(block):
             # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
             # result does not depend on how the stream was cut.
             fits = len(raw) <= room
@@ -113,18 +103,20 @@ class EventReader:
         self._ledger.held(key, size)
 
     def _read_event(self, raw: bytes, out: list[bytes]) -> None:
+        """Parse an event, unless that takes too much work, and ask the dialect about it."""
         work, size = self._work, len(raw)
         work.add_bytes(size)
         if size > _LONG_EVENT:
-            work.spend(size >> CHARACTERS)
+            work.spend((size >> CHARACTERS) + LINE * sse.count_lines(raw))
             work.read_json(raw)
-            work.spend(LINE * sse.count_lines(raw))
-        event = self._framing.read_event(raw)
+        event = self._ledger.framing.read_event(raw)
         work.spend(EVENT_WITHOUT_DATA if event.data is None else EVENT)
-        if event.data is not None and event.data.startswith(_WRAPPED):
-            event = sse.unwrapped(event)
-        if event.data is None or self.recover_event is None or not self._recover(event, size, out):
-            self._ask_dialect(event, size, out)
+        if event.data is not None:
+            if event.data.startswith(_WRAPPED):
+                event = sse.unwrapped(event)
+            if self.recover_event is not None and self._recover(event, size, out):
+                return
+        self._ask_dialect(event, size, out)
 
     def _recover(self, event: Event, size: int, out: list[bytes]) -> bool:
         """If the event is an error that quotes a call, ask the dialect about events with that call instead."""
@@ -135,8 +127,8 @@ class EventReader:
         events, calls = recovered
         known = len(self._outcomes)
         for number, one in enumerate(events):
-            if self._framing is not SSE:
-                one = one._replace(raw=self._framing.write(one.data or "", one.type))
+            if self._ledger.framing is not SSE:
+                one = one._replace(raw=self._ledger.framing.write(one.data or "", one.type))
             self._ask_dialect(one, 0 if number else size, out)
         if len(self._outcomes) == known + len(calls):
             # These outcomes also say how the call was found; what the client got is the same.
@@ -145,12 +137,12 @@ class EventReader:
 
     def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
         """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
-        if event.data is None and not self._dialect.converting and not self._dialect.waits:
+        if event.data is None and not self.dialect.converting and not self.dialect.waits:
             self._ledger.passed(size, event.raw, out)
             return
-        verdict = self._dialect.read(event)
+        verdict = self.dialect.read(event)
         as_arrived = verdict is PASS or isinstance(verdict, Hold)
-        self._fast_path.learn(event.raw, self._dialect.lesson if as_arrived else None)
+        self._fast_path.learn(event.raw, self.dialect.lesson if as_arrived else None)
         if verdict is SPLIT_LINES:
             verdict = self._read_lines_alone(event)
         self._changed = self._changed or verdict is not PASS
@@ -168,7 +160,7 @@ class EventReader:
         """Parse each data line as an event of its own: a "blank" line with spaces in it glued events together."""
         lines = sse.lines_alone(event)
         self._work.spend(EVENT * len(lines))
-        return joined((line, self._dialect.read(line)) for line in lines)
+        return joined((line, self.dialect.read(line)) for line in lines)
 
     def close(self, out: list[bytes]) -> None:
         """The stream has ended: take the rest, which may be half an event, and what the dialect sends at the end."""
@@ -178,15 +170,15 @@ class EventReader:
             if last.rstrip().endswith(_WHOLE_JSON):
                 self._work.read_json(last)
             self._work.spend(LINE * sse.count_lines(last))
-            event = sse.unwrapped(self._framing.read_event(last))
-            if self._framing is SSE and sse.is_whole(event.data, say_done=self._changed):
+            event = sse.unwrapped(self._ledger.framing.read_event(last))
+            if self._ledger.framing is SSE and sse.is_whole(event.data, say_done=self._changed):
                 # Clients drop an event without its blank line, which is right only for half an event.
-                event = event._replace(raw=self._framing.ended(event.raw))
+                event = event._replace(raw=self._ledger.framing.ended(event.raw))
             self._ask_dialect(event, len(last), out)
-        reply = self._dialect.close()
+        reply = self.dialect.close()
         if reply is not None:
             self._ledger.replied(0, reply, out)
             # An event that the upstream did not end gets its end before another event follows.
-            out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
+            out[:-1] = [self._ledger.framing.ended(piece) for piece in out[:-1]]
         # What the dialect has not released by now is no call, and `holding` must not report one.
         self._ledger.drain()

@@ -33,18 +33,13 @@ class Stream:
     __slots__ = (
         "_after_cr",
         "_decoder",
-        "_dialect",
-        "_ends",
         "_fast_path",
-        "_framing",
         "_kind",
-        "_last",
         "_ledger",
         "_limit",
         "_line_ended",
-        "_one_a_chunk",
         "_outcomes",
-        "_whole_chunks",
+        "_reads_events",
         "_work",
         "events",
         "failure",
@@ -59,31 +54,22 @@ class Stream:
         outcomes: list[Outcome] | None = None,
         work: Work | None = None,
     ) -> None:
-        self._dialect = dialect
         self._limit = limit
         self._decoder = decoder
         self._outcomes = [] if outcomes is None else outcomes
         self._work = work or Work()
         self._fast_path = FastPath()
-        self._framing = dialect.framing
         self._ledger = Ledger(dialect.framing)
         self.events = EventReader(dialect, self._ledger, self._fast_path, self._outcomes, self._work)
         self._line_ended = False
         """The line that may be the whole document is complete, and nothing has followed it yet."""
         self._after_cr = False
-        self._one_a_chunk = dialect.framing.event_per_chunk
-        self._kind = BodyKind.EVENTS if self._one_a_chunk else BodyKind.UNKNOWN
-        self._whole_chunks = self._one_a_chunk
-        """Most chunks are whole events: an event stream without content encoding, and no LF is due after a CR."""
-        self._last, self._ends = dialect.framing.whole_ends(b"")
-        """A chunk of whole events usually ends so: its bytes at `_last` are one of `_ends`."""
+        """The last event ended with a CR: if the next byte is an LF, it belongs to that event."""
+        self._reads_events = dialect.framing.event_per_chunk
+        """Chunks are bytes of events: the body is known to be an event stream, and has no content encoding."""
+        self._kind = BodyKind.EVENTS if self._reads_events else BodyKind.UNKNOWN
         self.failure: Exception | None = None
         self.limited = False
-
-    def set_dialect(self, dialect: Dialect) -> None:
-        """Use this dialect from now on: the protocol of the answer has been recognised."""
-        self._dialect = dialect
-        self.events.set_dialect(dialect)
 
     @property
     def holding(self) -> bool:
@@ -96,74 +82,55 @@ class Stream:
 
     @property
     def changed_sent_text(self) -> bool:
-        return self._dialect.changed_sent_text
+        return self.events.dialect.changed_sent_text
 
     def keep_alive(self) -> bytes:
         """An event for the client while a call is held. It is not entered in the ledger and changes no state."""
         try:
-            return self._dialect.keep_alive()
+            return self.events.dialect.keep_alive()
         except Exception:
             return b""
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk and return the chunks for the client: an empty list to send nothing, never an empty chunk."""
-        # Nearly every chunk of nearly every answer takes this path, so the common case of `_feed` is inlined here.
-        if not self._whole_chunks:
+        if not self._reads_events:
             return self._feed(chunk)
         ledger = self._ledger
         ledger.coming = chunk
+        out: list[bytes] = []
         try:
-            if (not ledger.rest and chunk[self._last] in self._ends) or self._one_a_chunk:
-                block = chunk
-            elif self._framing is not SSE:
-                return self._feed(chunk)
-            else:
-                usual = ledger.push_simple(chunk)
-                if usual is None and chunk.endswith(b"\r"):
-                    return self._feed(chunk)
-                block = ledger.push(chunk) if usual is None else usual
-                if not block:
-                    return [] if ledger.held_bytes + len(ledger.rest) <= self._limit else self._stop_holding()
+            # Nearly every chunk of nearly every answer is one event that the fast path knows; it needs no framing.
+            block = ledger.push(chunk) if ledger.rest else chunk
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
                 ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
-                return [block]
-            ledger.block, ledger.done, ledger.coming = block, 0, b""
-            if isinstance(verdict, Hold):
-                self.events.hold(verdict.key, block, len(block))
-                return []
-        except Exception as error:
-            return self._fail(error)
-        return self._take_block(block)
-
-    def _take_block(self, block: bytes) -> list[bytes]:
-        """Finish `feed` for a block that the fast path does not take as a whole."""
-        out: list[bytes] = []
-        try:
-            self.events.take(block, self._limit, out)
-            if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
-                out += self._stop_holding()
+                out.append(block)
+            elif isinstance(verdict, Hold):
+                self.events.hold(verdict.key, ledger.open(block), len(block))
+            else:
+                self._take_block(ledger.push(chunk) if block is chunk else block, out)
         except Exception as error:
             out += self._fail(error)
         return out
 
     def _feed(self, chunk: bytes) -> list[bytes]:
-        """Take any chunk: the first, an encoded one, one that ends with a CR, or one of a body without events."""
+        """Take a chunk of a body whose kind is not known yet, that is encoded, or that is not an event stream."""
         if not chunk or self._kind is BodyKind.ENDED:
             return []
         try:
             data = self._decoder.decode(chunk) if self._decoder else chunk
         except Inflated as error:
-            return [*self._feed_decoded(error.before), *self._cut_off(error)]
+            return [*self._take(error.before), *self._cut_off(error)]
         except Exception as error:
             self._decoder = None
             if self._kind is not BodyKind.OPEN:
                 return self._fail(error, chunk)
             self.failure = error
             data = chunk
-        return self._feed_decoded(data)
+        return self._take(data)
 
-    def _feed_decoded(self, data: bytes) -> list[bytes]:
+    def _take(self, data: bytes) -> list[bytes]:
+        """Take decoded bytes."""
         out: list[bytes] = []
         if self._kind is BodyKind.OPEN:
             # Our header names no content encoding, so the client gets decoded bytes, even after we failed open.
@@ -174,8 +141,8 @@ class Stream:
                 self._read(data, out)
             elif data:
                 self._look(data, out)
-            if self._ledger.held_bytes + len(self._ledger.rest) > self._limit:
-                out += self._stop_holding()
+                if self._ledger.held_bytes > self._limit:
+                    out += self._stop_holding()
         except Exception as error:
             out += self._fail(error)
         return out
@@ -198,7 +165,7 @@ class Stream:
         """Decide what the body is by its first byte other than white space; if that may begin lines, by the line."""
         if self._kind is BodyKind.UNKNOWN:
             first = _FIRST_BYTE.search(data)
-            self._kind = kind_of(first[0], lines=self._framing is not SSE) if first else self._kind
+            self._kind = kind_of(first[0], lines=self._ledger.framing is not SSE) if first else self._kind
             if self._kind is BodyKind.EVENTS and not self._ledger.held_bytes:
                 self._read(data, out)
                 return
@@ -223,13 +190,16 @@ class Stream:
         self._ledger.held(_DOCUMENT, len(body))
         if _LF not in body.lstrip():
             return BodyKind.LINE
-        kind = kind_of_first_line(body, lambda line: self._dialect.is_document(self._framing.read_event(line)))
+        kind = kind_of_first_line(
+            body, lambda line: self.events.dialect.is_document(self._ledger.framing.read_event(line))
+        )
         self._line_ended = kind is BodyKind.LINE
         return kind
 
     # An event stream
 
     def _read(self, data: bytes, out: list[bytes]) -> None:
+        """Take bytes of an event stream."""
         ledger = self._ledger
         if self._after_cr and data:
             self._after_cr = False
@@ -238,35 +208,29 @@ class Stream:
                 if ledger.passed_last:
                     out.append(b"\n")
                 data = ledger.coming = data[1:]
-        block = ledger.push(data)
+        self._take_block(ledger.push(data), out)
+
+    def _take_block(self, block: bytes, out: list[bytes]) -> None:
+        """Take the complete events that have arrived, if any, and note how the stream goes on."""
+        ledger = self._ledger
         if block:
-            verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
-            if verdict is PASS:
-                ledger.passed(len(block), block, out)
-            elif isinstance(verdict, Hold):
-                self.events.hold(verdict.key, block, len(block))
-            else:
-                self.events.take(block, self._limit, out)
-        if self._kind is BodyKind.EVENTS:
-            self._after_cr = not ledger.rest and block.endswith(b"\r")
-            self._whole_chunks = not self._after_cr and self._decoder is None
-            if block:
-                self._last, self._ends = self._framing.whole_ends(block)
+            self.events.take(block, self._limit, out)
+        self._after_cr = not ledger.rest and block.endswith(b"\r")
+        self._reads_events = not self._after_cr and self._decoder is None
+        if ledger.held_bytes + len(ledger.rest) > self._limit:
+            out += self._stop_holding()
 
     def _close_document(self, out: list[bytes]) -> None:
         body = self._ledger.take(_DOCUMENT)
-        framing = self._dialect.framing_of(body)
-        if framing is not self._framing:
-            self._kind, self._framing = BodyKind.EVENTS, framing
-            ledger = Ledger(framing)
-            ledger.coming = body
-            self.events.set_framing(framing, ledger)
-            self._ledger = ledger
-            self._read(body, out)
+        framing = self.events.dialect.framing_of(body)
+        if framing is not self._ledger.framing:
+            self._kind = BodyKind.EVENTS
+            self._ledger.framing = framing
+            self._read(self._ledger.coming_again(), out)
             self.events.close(out)
         elif body:
             self._work.read_json(body)
-            self._ledger.passed(len(body), self._dialect.body(body), out)
+            self._ledger.passed(len(body), self.events.dialect.body(body), out)
 
     # Failing open
 
@@ -290,7 +254,7 @@ class Stream:
         out = self.close()
         self.failure = error
         self._kind = BodyKind.ENDED
-        self._whole_chunks = False
+        self._reads_events = False
         return out
 
     def _stop_holding(self) -> list[bytes]:
@@ -299,9 +263,9 @@ class Stream:
         return self._abort(f"the answer exceeds a limit of toolfix ({limits})")
 
     def _abort(self, reason: str) -> list[bytes]:
-        self._whole_chunks = False
+        self._reads_events = False
         try:
-            last_words = self._dialect.abort(reason)
+            last_words = self.events.dialect.abort(reason)
         except Exception as error:
             self.failure = error
             last_words = None

@@ -85,9 +85,9 @@ def test_a_protocol_that_is_not_known_is_read_as_chat():
 
 def test_ordinary_streams_are_chat_s_own_business_after_one_look():
     answer = Response("chat", question())
-    assert isinstance(answer._stream._dialect, ChatOrZai)
+    assert isinstance(answer._stream.events.dialect, ChatOrZai)
     assert answer.feed(CHAT) == [CHAT]
-    assert isinstance(answer._stream._dialect, Chat)
+    assert isinstance(answer._stream.events.dialect, Chat)
     assert answer.feed(ZAI) == [ZAI]
 
 
@@ -95,8 +95,8 @@ def test_a_z_ai_stream_at_the_same_path_is_converted_from_its_first_event():
     answer = Response("chat", question())
     answer.feed(b": connected\n\n")
     assert b"chat.completion.chunk" in b"".join(answer.feed(ZAI))
-    assert isinstance(answer._stream._dialect, Zai)
-    assert answer._stream._dialect.converting
+    assert isinstance(answer._stream.events.dialect, Zai)
+    assert answer._stream.events.dialect.converting
 
 
 def test_the_paths_of_chat_z_ai_are_known():

@@ -53,7 +53,11 @@ class FastPath:
         if literal is None:
             return None
         self._unrepeated = 0
-        return receiver.receive(literal, raw)
+        verdict = receiver.receive(literal, raw)
+        if verdict is None:
+            # The event is parsed next; until then its receiver is not asked about it again.
+            self._learnt = None
+        return verdict
 
     def learn(self, raw: bytes, lesson: Lesson | None) -> None:
         """Learn from an event that was parsed. Without a lesson the next event is parsed too."""

@@ -121,14 +121,14 @@ class Template:
             elif number < b"1" and number != b"0" and not self._timed:
                 return None
         literal = raw[self._inside]
+        # Searching for a single byte is very fast. Several events have line ends here.
+        if _LF in literal or _CR in literal:
+            return None
         if self._divider:
             literal, divider, varied = literal.rpartition(self._divider)
             if not divider or not ((self._padded and varied.isalnum()) or self._may_vary(varied)):
                 return None
         elif len(raw) < self._least:
-            return None
-        # Searching for a single byte is very fast.
-        if _LF in literal or _CR in literal:
             return None
         if _BACKSLASH not in literal:
             return literal if _QUOTE not in literal else None

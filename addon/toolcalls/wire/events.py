@@ -21,13 +21,6 @@ class Event(NamedTuple):
     type: str = ""
 
 
-class WholeEnds(NamedTuple):
-    """How nearly every chunk of whole events ends: its bytes at `last` are one of `ends`."""
-
-    last: slice
-    ends: tuple[bytes, ...]
-
-
 @dataclass(slots=True, frozen=True)
 class Pass:
     """Forward the event byte for byte."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from . import messages, ndjson, sse
-from .events import Event, WholeEnds
+from .events import Event
 
 
 class Framing(NamedTuple):
@@ -21,22 +21,17 @@ class Framing(NamedTuple):
     """Completes an event whose end the stream did not send."""
     write: Callable[[str, str], bytes]
     """Writes an event of ours from its data and, if the framing has a field for it, its type."""
-    whole_ends: Callable[[bytes], WholeEnds]
-    """How chunks of whole events end in a stream with the line ends of this block."""
     event_per_chunk: bool = False
     """Whether every chunk is one event: then no ends are searched for, and every body is a stream."""
 
 
-SSE: Final = Framing(sse.end_of_last_event, sse.split, sse.read_event, sse.ended, sse.write, sse.whole_ends)
-NDJSON: Final = Framing(
-    ndjson.end_of_last_event, ndjson.split, ndjson.read_event, ndjson.ended, ndjson.write, ndjson.whole_ends
-)
+SSE: Final = Framing(sse.end_of_last_event, sse.split, sse.read_event, sse.ended, sse.write)
+NDJSON: Final = Framing(ndjson.end_of_last_event, ndjson.split, ndjson.read_event, ndjson.ended, ndjson.write)
 MESSAGES: Final = Framing(
     messages.end_of_last_event,
     messages.split,
     messages.read_event,
     messages.ended,
     messages.write,
-    ndjson.whole_ends,
     event_per_chunk=True,
 )

@@ -22,19 +22,18 @@ _LONG = 1024
 
 _LF, _CR = b"\n\r"
 
-
 HeldPiece = tuple[int, bytes]
 """The position of held bytes in the order of arrival, and the bytes."""
 
 
 class Ledger:
     __slots__ = (
-        "_end_of_last_event",
         "_held",
         "_order",
         "block",
         "coming",
         "done",
+        "framing",
         "held_bytes",
         "passed_last",
         "rest",
@@ -42,7 +41,8 @@ class Ledger:
     )
 
     def __init__(self, framing: Framing = SSE) -> None:
-        self._end_of_last_event = framing.end_of_last_event
+        self.framing = framing
+        """How the stream is cut into events."""
         self._held: dict[str, list[HeldPiece]] = {}
         self._order = 0
         self.block = b""
@@ -59,38 +59,17 @@ class Ledger:
         self.searched = 0
         """How many bytes of the rest were already searched for the end of an event."""
 
-    def push_simple(self, data: bytes) -> bytes | None:
-        """Do what `push` does in two simple cases; else do nothing and return None.
-
-        One case: `data` has two line feeds after another character, and only single line feeds follow as line ends.
-        Then the end of the last event is known before anything is joined, and nothing is copied twice. The other:
-        `data` is long and has no line end at all.
-        """
-        rest = self.rest
-        if type(rest) is not bytes:
-            return None
-        if len(data) < _LONG:
-            events, end, behind = data.rpartition(b"\n\n")
-        elif _LF in data:
-            events, end, behind = _cut(data)
-        elif _CR in data or len(rest) > _SHORT or rest[-1:] == b"\r":
-            return None
-        else:
-            longer, searched = rest + data, len(rest) + len(data) - 3
-            self.rest, self.searched, self.coming = longer, searched, b""  # Entry.
-            return b""
-        if not events or events[-1] <= _CR or _CR in behind:
-            return None
-        block = b"".join((rest, events, end))
-        self.block, self.done, self.rest, self.searched, self.coming = block, 0, behind, 0, b""  # Entry.
-        return block
-
     def push(self, data: bytes) -> bytes:
         """Append bytes to the rest; return its complete events, the block to be processed next."""
         rest = self.rest
-        # Without a line end in `data` no event can have ended, unless the rest ends with a CR that waited for its
-        # LF: so most of a long event is not searched at all.
-        ends = _LF in data or _CR in data or rest.endswith(b"\r")
+        if self.framing is SSE and type(rest) is bytes:
+            # The usual case: the last event ends with two line feeds after another character, and no CR follows. Then
+            # that end is known before anything is joined, and nothing is copied twice.
+            events, end, behind = data.rpartition(b"\n\n") if len(data) < _LONG else _cut(data)
+            if events and events[-1] > _CR and _CR not in behind:
+                block = b"".join((rest, events, end)) if rest or behind else data
+                self.block, self.done, self.rest, self.searched, self.coming = block, 0, behind, 0, b""  # Entry.
+                return block
         if len(rest) < _SHORT:
             longer: bytes | bytearray = rest + data
             self.rest, self.coming = longer, b""  # Entry.
@@ -99,12 +78,12 @@ class Ledger:
             growing += data  # Entry.
             self.rest, self.coming = growing, b""  # Entry.
         rest = self.rest
-        end = self._end_of_last_event(rest, self.searched) if ends else -1
-        if end < 0:
+        end_of_events = self.framing.end_of_last_event(rest, self.searched)
+        if end_of_events < 0:
             # A blank line has at most four bytes, and three of them may have arrived.
             self.searched = max(0, len(rest) - 3)
             return b""
-        block, behind = bytes(rest[:end]), bytes(rest[end:])
+        block, behind = bytes(rest[:end_of_events]), bytes(rest[end_of_events:])
         self.block, self.done, self.rest, self.searched = block, 0, behind, 0  # Entry.
         return block
 

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import re
 
-from .events import Event, WholeEnds
-
-_ENDS = WholeEnds(slice(-2, None), (b"}\n",))
+from .events import Event
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
     """The offset after the last line end of the block, searched from `start`; -1 if there is none."""
     return block.rfind(b"\n", start) + 1 or -1
-
-
-def whole_ends(block: bytes) -> WholeEnds:
-    """How chunks of whole lines end."""
-    return _ENDS
 
 
 def split(block: bytes) -> list[bytes]:

@@ -14,12 +14,9 @@ import json
 import re
 from collections.abc import Iterator
 
-from .events import Event, WholeEnds
+from .events import Event
 
 BOM = b"\xef\xbb\xbf"
-# The end of JSON or of `[DONE]`, and one blank line with no other line end before it.
-_LF_ENDS = WholeEnds(slice(-3, None), (b"}\n\n", b"]\n\n"))
-_CRLF_ENDS = WholeEnds(slice(-5, None), (b"}\r\n\r\n", b"]\r\n\r\n"))
 _LF = 0x0A
 _LONG_LINE = 400
 _LONG_EVENT = 64 * 1024
@@ -54,11 +51,6 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
         if match.end() <= most:
             end = match.end()
     return end
-
-
-def whole_ends(block: bytes) -> WholeEnds:
-    """How chunks of whole events end in a stream with the line ends of this block."""
-    return _CRLF_ENDS if block.endswith(b"\r\n") else _LF_ENDS
 
 
 def _blank_lines(block: bytes) -> Iterator[re.Match[bytes]]:
