@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -71,6 +72,29 @@ def test_no_byte_is_lost_and_no_split_matters(parts: list[bytes]) -> None:
         assert taken + bytes(ledger.rest) == body
     # A CR at the end of a chunk may be half of a CRLF: the events are the same, the stray LF says nothing.
     assert read_all(cut(body, 1)) == whole
+
+
+BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+LINES = st.lists(
+    st.sampled_from([b"data: x", b"\n", b"\r", b"\r\n", b"\n\n", b"\r\n\r\n", b"event: e\r\n", b"y" * 500]),
+    max_size=14,
+)
+
+
+@given(LINES)
+def test_whatever_the_line_ends_a_block_ends_with_its_last_blank_line(parts: list[bytes]) -> None:
+    block = b"".join(parts)
+    # After an LF a CR is half of a CRLF: without its LF the event is not complete.
+    most = len(block) - block.endswith(b"\n\r")
+    ends = [match.end() for match in BLANK_LINE.finditer(block)]
+    assert sse.end_of_last_event(block) == max((end for end in ends if end <= most), default=-1)
+
+
+@given(LINES)
+def test_whatever_the_line_ends_a_block_is_cut_behind_each_blank_line(parts: list[bytes]) -> None:
+    block = b"".join(parts)
+    ends = [0, *(match.end() for match in BLANK_LINE.finditer(block)), len(block)]
+    assert sse.split(block) == [block[start:end] for start, end in pairwise(ends) if start < end]
 
 
 @pytest.mark.parametrize("run", range(2, 9))

@@ -12,84 +12,74 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from itertools import pairwise
 
 from .events import Event
 
 BOM = b"\xef\xbb\xbf"
-_LF = 0x0A
-_LONG_LINE = 400
-_LONG_EVENT = 64 * 1024
+_LF, _CR = b"\n\r"
+_LONG_EVENT = 400
+_HUGE_EVENT = 64 * 1024
 _FEW_LINES = 4
 
 _WRAPPED = "data:"
 _MOST_WRAPPERS = 3
 
+_LONE_CR = re.compile(rb"\r(?!\n)")
+"""A CR that ends a line, or the CR of a CRLF whose LF has not arrived."""
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
-"""An event of a block without CR: lines up to a blank one, or a rest without a blank line."""
+_CRLF_EVENT = re.compile(rb".*+\n(?>(?!\r\n).++\n)*+\r?\n|(?s:.++)")
+"""An event of a block without CR, or without lone CR: lines up to a blank one, or a rest without a blank line."""
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
     """The offset after the last complete event of the block, searched from `start`; -1 if there is none."""
-    if block.find(b"\r", start) < 0:
-        # Searching for one byte is much faster than for two, and most of a long event has no line feed at all.
-        end = block.rfind(b"\n\n", start, block.rfind(b"\n", start) + 1)
-        if end < 0:
-            return -1
-        if end and block[end - 1] == _LF:
-            # The last of an odd run of line feeds belongs to the next event, wherever the network cut the stream.
-            head = block[: end + 2]
-            return end + 2 - (len(head) - len(head.rstrip(b"\n"))) % 2
-        return end + 2
-    end = -1
-    # A CR after an LF is half of a CRLF: without its LF the event is not complete.
-    most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
-    for match in _BLANK_LINE.finditer(block, start):
-        if match.end() <= most:
-            end = match.end()
+    if _has_lone_cr(block, start):
+        # A CR after an LF is half of a CRLF: without its LF the event is not complete.
+        most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
+        ends = [match.end() for match in _BLANK_LINE.finditer(block, start)]
+        return max((end for end in ends if end <= most), default=-1)
+    end = _end_of_last_blank_line(block, start)
+    if end < 0:
+        return -1
+    line_ends = block[len(block[:end].rstrip(b"\r\n")) : end]
+    if line_ends.count(b"\n") % 2:
+        # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
+        end -= 2 if line_ends.endswith(b"\r\n") else 1
     return end
 
 
-def _blank_lines(block: bytes) -> Iterator[re.Match[bytes]]:
-    """The blank lines, found by going from one LF or CR to the next, because long events have few line ends."""
-    at = 0
-    feed, line_return = block.find(b"\n"), block.find(b"\r")
-    while feed >= 0 or line_return >= 0:
-        at = min(place for place in (feed, line_return) if place >= 0)
-        blank = _BLANK_LINE.match(block, at)
-        ended = _LINE_END.match(block, at)
-        at = blank.end() if blank else ended.end() if ended else at + 1
-        if blank:
-            yield blank
-        feed = block.find(b"\n", at) if 0 <= feed < at else feed
-        line_return = block.find(b"\r", at) if 0 <= line_return < at else line_return
+def _has_lone_cr(block: bytes | bytearray, start: int = 0) -> bool:
+    return block.find(b"\r", start) >= 0 and _LONE_CR.search(block, start) is not None
+
+
+def _end_of_last_blank_line(block: bytes | bytearray, start: int) -> int:
+    """The offset after the last LF that follows another line end; -1 if there is none after `start`."""
+    at = len(block)
+    # One byte at a time is much faster, as long as there are few lines.
+    for _ in range(_FEW_LINES):
+        at = block.rfind(b"\n", start, at)
+        if at <= start:
+            return -1
+        before = at - 2 if block[at - 1] == _CR else at - 1
+        if before >= start and block[before] == _LF:
+            return at + 1
+    found = max((block.rfind(blank, start, at), len(blank)) for blank in (b"\n\n", b"\n\r\n"))
+    return sum(found) if found[0] >= 0 else -1
 
 
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
-    if block.find(b"\r") < 0:
-        end = block.find(b"\n\n", 0, _LONG_LINE)
-        if end == len(block) - 2:
-            return [block]
-        if end < 0:
-            return _split_long(block)
-        return _LF_EVENT.findall(block)
-    if len(block) > _LONG_LINE * (block.count(b"\n") + block.count(b"\r")):
-        blank_lines = _blank_lines(block)
-    else:
-        blank_lines = _BLANK_LINE.finditer(block)
-    events = []
-    start = 0
-    for blank_line in blank_lines:
-        end = blank_line.end()
-        events.append(block[start:end])
-        start = end
-    if start < len(block):
-        events.append(block[start:])
-    return events
+    if _has_lone_cr(block):
+        ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
+        return [block[start:end] for start, end in pairwise(ends) if start < end]
+    blank_line, event = (b"\n\r\n", _CRLF_EVENT) if b"\r" in block else (b"\n\n", _LF_EVENT)
+    if block.find(blank_line, 0, _LONG_EVENT) < 0:
+        return _split_long(block)
+    return event.findall(block)
 
 
 def count_lines(raw: bytes) -> int:
@@ -101,12 +91,13 @@ def count_lines(raw: bytes) -> int:
 
 
 def _split_long(block: bytes) -> list[bytes]:
-    """Split a block of long lines: searching for one byte is several times faster than searching for two."""
+    """Split a block of long events: searching for one byte is several times faster than a pattern."""
     events = []
     start = at = 0
     while (at := block.find(b"\n", at) + 1) > 0:
-        if block.startswith(b"\n", at):
-            at += 1
+        blank = 1 if block.startswith(b"\n", at) else 2 if block.startswith(b"\r\n", at) else 0
+        if blank:
+            at += blank
             events.append(block[start:at])
             start = at
     if start < len(block):
@@ -119,7 +110,7 @@ def read_event(raw: bytes) -> Event:
     line = raw.find(b"\n") + 1 if raw.startswith(b"event: ") else 0
     if raw.startswith(b"data: ", line) and raw.find(b"\n", line) == len(raw) - 2 and raw.find(b"\r") < 0:
         # Long data is decoded without copying its bytes first.
-        data = (raw if len(raw) < _LONG_EVENT else memoryview(raw))[line + 6 : -2]
+        data = (raw if len(raw) < _HUGE_EVENT else memoryview(raw))[line + 6 : -2]
         kind = raw[7 : line - 1].decode("utf-8", "replace") if line else ""
         return Event(raw, str(data, "utf-8", "replace"), kind)
     return _read_lines(raw)
