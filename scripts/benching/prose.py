@@ -1,17 +1,8 @@
-"""The text and the tools that the benches of the dialects share for text that is searched for calls."""
+"""The texts and the tools of the benches that measure streams."""
 
 from __future__ import annotations
 
 from typing import Any
-
-TEXT_GOAL = 0.6
-"""Text without tools, compared with `json.loads` of the same events."""
-SEARCH_GOAL = 1.0
-"""Text with 20 declared tools, compared with `json.loads` of the same events."""
-CUT_GOAL = 1.5
-"""Text in which every chunk cuts an event."""
-MARKDOWN_GOAL = 1.5
-"""Text full of characters that matter for quoting, with 20 tools, compared with `json.loads` of the same events."""
 
 _PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. Most of an answer is plain prose "
@@ -24,6 +15,7 @@ _MARKDOWN = (
     'and so do commas, "quotes" and lists:\n- one entry that is a bit longer\n- another one that says little\n\n'
     "A last paragraph talks about something else for a while, and then the answer goes on in the same way. "
 )
+_LINE = "    def read(self, event: Event) -> Answer:  # it doesn't parse what can't be a call, \"tool\" or not\n"
 _SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 
 
@@ -31,6 +23,12 @@ def deltas(count: int, *, markdown: bool = False) -> list[str]:
     """An answer, five words at a time. In Markdown every third delta has a character that matters for quoting."""
     words = (_MARKDOWN if markdown else _PROSE).split(" ")
     return [" ".join(words[(number * 5 + at) % len(words)] for at in range(5)) + " " for number in range(count)]
+
+
+def code(count: int) -> list[str]:
+    """Lines of code in deltas of 3 KB, about a quarter of `count`."""
+    text = _LINE * (count // 4 * 3000 // len(_LINE) + 1)
+    return [text[at : at + 3000] for at in range(0, count // 4 * 3000, 3000)]
 
 
 def request() -> dict[str, Any]:

@@ -1,32 +1,36 @@
-"""What a line of Ollama's `/api/chat` costs, compared with `json.loads` of it."""
+"""What the lines of Ollama's `/api/chat` cost, which have another time in each line."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from ..whole_call_streams import rows
+from ..event_streams import Events, Writers, rows
+from ..measure import Row
 
 
-def _line(number: int, message: dict[str, Any]) -> bytes:
-    line = {
-        "model": "m",
-        "created_at": f"2026-08-21T10:00:00.{100_000_000 + number * 997}Z",
-        "message": {"role": "assistant", "content": "", **message},
-        "done": False,
-    }
-    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+def _lines(messages: list[dict[str, Any]]) -> Events:
+    out: Events = []
+    for number, message in enumerate(messages):
+        time = f"2026-08-21T10:00:00.{100_000_000 + number * 997}Z"
+        whole = {"role": "assistant", "content": "", **message}
+        line = {"model": "m", "created_at": time, "message": whole, "done": False}
+        out.append(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+    return out
 
 
-def _call(number: int) -> dict[str, Any]:
-    function = {"index": number, "name": "tool_3", "arguments": {"path": f"src/{number}.py"}}
-    return {"tool_calls": [{"id": f"call_{number}", "function": function}]}
+def _text(texts: list[str]) -> Events:
+    return _lines([{"content": text} for text in texts])
 
 
-def run(quick: bool = False) -> list[dict[str, Any]]:
-    made = {
-        "text": lambda count: [_line(number, {"content": f"word {number} "}) for number in range(count)],
-        "reasoning": lambda count: [_line(number, {"thinking": f"word {number} "}) for number in range(count)],
-        "calls": lambda count: [_line(number, _call(number)) for number in range(min(count, 900))],
-    }
-    return rows("ollama", made, quick=quick)
+def _reasoning(texts: list[str]) -> Events:
+    return _lines([{"thinking": text} for text in texts])
+
+
+def _calls(texts: list[str]) -> Events:
+    functions = [{"name": "tool_number_3", "arguments": {"command": text}} for text in texts]
+    return _lines([{"tool_calls": [{"function": function}]} for function in functions])
+
+
+def run(quick: bool = False) -> list[Row]:
+    return rows("ollama", Writers(_text, more={"reasoning": _reasoning, "whole calls": _calls}), quick=quick)
