@@ -25,6 +25,7 @@ from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
 from toolcalls.request.request_edit import RequestEdit
+from toolcalls.textcalls.lead_ins.words_before import WordsBefore
 from toolcalls.turn import outgoing_calls
 from toolcalls.websocket import ResponsesSocket
 from toolcalls.work import MOST, TooMuchWork, Work
@@ -187,6 +188,25 @@ def test_no_part_of_an_answer_of_many_places_takes_long(protocol: str, name: str
         slowest = max(slowest, time.process_time() - before)
     assert answer.failure is None
     check_quick(slowest, LONGEST)
+
+
+def test_the_words_before_a_call_are_judged_only_as_often_as_the_budget_allows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Without counting that work, the words were judged at the end of each of a thousand texts."""
+    judged = 0
+    show = WordsBefore.show
+
+    def counted(words: WordsBefore, line: str, *, alone: bool) -> bool:
+        nonlocal judged
+        judged += 1
+        return show(words, line, alone=alone)
+
+    monkeypatch.setattr(WordsBefore, "show", counted)
+    answer = Response("responses", read_request(WIRES["responses"].request, "responses"), Policy())
+    feed(answer, [answers("responses")["3,000 texts"]()])
+    assert answer.failure is None
+    assert 0 < judged < 200
 
 
 def test_a_call_behind_a_hundred_blocks_of_prose_is_still_found() -> None:
