@@ -63,9 +63,9 @@ class Ledger:
         """Append bytes to the rest; return its complete events, the block to be processed next."""
         rest = self.rest
         if self.framing is SSE and type(rest) is bytes:
-            # The usual case: the last event ends with two line feeds after another character, and no CR follows. Then
+            # The usual case: the last event ends with a blank line after another character, and no CR follows. Then
             # that end is known before anything is joined, and nothing is copied twice.
-            events, end, behind = data.rpartition(b"\n\n") if len(data) < _LONG else _cut(data)
+            events, end, behind = _cut(data)
             if events and events[-1] > _CR and _CR not in behind:
                 block = b"".join((rest, events, end)) if rest or behind else data
                 self.block, self.done, self.rest, self.searched, self.coming = block, 0, behind, 0, b""  # Entry.
@@ -155,8 +155,13 @@ class Ledger:
 
 
 def _cut(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """`data.rpartition(b"\\n\\n")`, faster if lines are long."""
+    """What is before, in and after the last blank line, if its line ends are those of most streams; else no split."""
+    if _CR in data:
+        before, blank_line, behind = data.rpartition(b"\r\n\r\n")
+        return (before, blank_line, behind) if b"\n\n" not in behind else (b"", b"", data)
     at = len(data)
+    if at < _LONG:
+        return data.rpartition(b"\n\n")
     for _ in range(4):
         at = data.rfind(b"\n", 0, at)
         if at <= 0:
