@@ -17,7 +17,7 @@ from .outcome import Outcome
 from .policy import Policy
 from .request.ids_in_history import used_ids
 from .request.mend import mend_frame
-from .request.read_by_model import ReadByModel, heard_in
+from .request.read_by_model import ReadByModel
 from .request.refusals import Refusals
 from .request.request import decode, read_request, seed_of
 from .wire import messages
@@ -90,7 +90,7 @@ class ResponsesSocket:
         self._request["tool_choice"] = request.get("tool_choice")
         self._request["text"] = request.get("text")
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
-        self._remember_texts(*heard_in(request).texts)
+        self._remember_texts(*ReadByModel.of_request(request).texts)
         self._seed = seed_of(text.encode("utf-8", "replace"))
         for identity in used_ids(request):
             self._remember_id(identity)

@@ -122,7 +122,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",
-        ((ENGINE + "request/read_by_model.py", "        if _stands_in(wanted, self._newest):\n", "        if False:\n"),),
+        ((ENGINE + "request/read_by_model.py", "        if _appears_in(wanted, self._newest):\n", "        if False:\n"),),
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
@@ -130,8 +130,8 @@ PROMISES = (
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._memory.start(self._protocol, self._host, self._account, self._model)",
-          'self._memory.start(self._protocol, self._host, "", self._model)'),),
+        ((ENGINE + "request/reasoning.py", "self._memory.new_hash(self._protocol, self._host, self._account, self._model)",
+          'self._memory.new_hash(self._protocol, self._host, "", self._model)'),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "what was said is a part of the key",

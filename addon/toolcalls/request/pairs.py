@@ -104,25 +104,26 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
         pairing.moved.update(found.values())
         answered.update(found.keys())
     lacking = {call for batch in batches for call in batch.missing}
-    said: dict[str, set[str]] = {}
+    texts: dict[str, set[str]] = {}
+    """The texts of the results so far, by call."""
     for batch in batches:
         for result in (*batch.kept, *batch.late):
-            said.setdefault(result.id, set()).add(result.text)
+            texts.setdefault(result.id, set()).add(result.text)
     for stray in strays:
         if stray in pairing.moved:
             continue
         stray.second = bool(answered[stray.id]) and stray.id not in lacking
-        repeats = stray.second and stray.text in said.get(stray.id, ())
+        repeats = stray.second and stray.text in texts.get(stray.id, ())
         (pairing.repeated if repeats else pairing.orphans).add(stray)
-        said.setdefault(stray.id, set()).add(stray.text)
+        texts.setdefault(stray.id, set()).add(stray.text)
     pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
     return pairing
 
 
 def kept_as_text(orphans: Iterable[PlacedResult]) -> str:
     """The texts of these results, to be sent as a user's text; empty if none has any."""
-    said = [f"{_SECOND if one.second else _LOST}:\n{one.text}" for one in orphans if one.text.strip()]
-    return "\n\n".join(said)
+    texts = [f"{_SECOND if one.second else _LOST}:\n{one.text}" for one in orphans if one.text.strip()]
+    return "\n\n".join(texts)
 
 
 def instead_of(results: Iterable[PlacedResult], pairing: Pairing) -> str:
