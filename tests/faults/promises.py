@@ -233,8 +233,8 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
-        ((ENGINE + "turn/reasoning_search.py", '        """Something else was said: whatever was thought is a thought."""\n        self._answered = True',
-          '        """Something else was said: whatever was thought is a thought."""'),
+        ((ENGINE + "turn/reasoning_search.py", '        """Something else followed the reasoning: no call in it counts."""\n        self._ruled_out = True',
+          '        """Something else followed the reasoning: no call in it counts."""'),
          (ENGINE + "turn/answer.py", "        return not self._has_text\n", "        return True\n")),
     ),
     Mutation(
@@ -333,7 +333,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
-        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(snapshot)", "item = None"),),
+        ((ENGINE + "turn/item_assembler.py", "item = self._by_arguments(snapshot)", "item = None"),),
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",

@@ -263,7 +263,7 @@ class AnswerStream:
             if call is None:
                 continue
             calls.append(call)
-            part = self.answer.take_live(call) if self.live else None
+            part = self.answer.next_live_part(call) if self.live else None
             if part is not None:
                 out.append(self._writer.live(part))
         if self._traits.whole_calls and calls and not (read.has_other_content or read.text) and _are_whole(fragments):
@@ -323,7 +323,7 @@ class AnswerStream:
         """Whether a finish reason passes unchanged: no call was seen, and the reason does not promise one."""
         if self.answer.engaged or self.answer.undecided or self._writer.words.needs_calls(stop.reason):
             return False
-        self.answer.passed_stop(stop.finish)
+        self.answer.note_passed_reason(stop.finish)
         return True
 
     def _take_finish_reason(
@@ -371,7 +371,7 @@ class AnswerStream:
     def break_off(self, reply: ReplyBuilder) -> None:
         """The stream ended with half an event: without an earlier finish reason, the answer was cut off."""
         if not self.answer.reasons:
-            self.answer.passed_stop(Finish.CUT)
+            self.answer.note_passed_reason(Finish.CUT)
             self._cut = True
         self.end(Finish.CUT, reply)
 

@@ -129,15 +129,15 @@ class Answer:
         """Take reasoning. Text held before it is no call: it is returned."""
         if self.reasoning is not None:
             self.reasoning.take(text)
-        return None if text.isspace() else self._pass_undecided()
+        return None if text.isspace() else self._release_undecided()
 
     def take_other(self) -> SearchResult | None:
         """Note content that is not searched, like a citation. Text held before it is no call: it is returned."""
         if self.reasoning is not None:
-            self.reasoning.answered()
-        return self._pass_undecided()
+            self.reasoning.rule_out_calls()
+        return self._release_undecided()
 
-    def _pass_undecided(self) -> SearchResult | None:
+    def _release_undecided(self) -> SearchResult | None:
         return self.search.release() if self.search is not None and self.search.undecided else None
 
     def release_text(self) -> SearchResult:
@@ -202,10 +202,10 @@ class Answer:
 
     # Calls
 
-    def take_live(self, assembled: AssembledCall) -> LivePart | None:
+    def next_live_part(self, assembled: AssembledCall) -> LivePart | None:
         """The part of a call that may be sent before it is complete (`toolfix_aggregate=false`); None: nothing."""
         live = self.go_live(assembled)
-        return live.take(assembled) if live is not None else None
+        return live.next_part(assembled) if live is not None else None
 
     def go_live(self, assembled: AssembledCall) -> LiveCall | None:
         """The state of a call that is sent while it arrives; None if the call has to wait."""

@@ -76,7 +76,7 @@ class FragmentAnswer(Answer):
             calls[-1].refuse(CUT_INSIDE)
         return super()._complete_gathered(calls, finish, drop_refused, ids)
 
-    def passed_stop(self, finish: Finish) -> None:
+    def note_passed_reason(self, finish: Finish) -> None:
         """Note a finish reason that the client already has: a call that follows a cut is cut too."""
         if finish is Finish.CUT:
             self._finishes.append(finish)

@@ -22,7 +22,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.names import mend_name
 from ..mend.shape.shape import mend_shape
 from ..tools.declared import Tools
-from .fragments import says_nothing
+from .fragments import is_empty
 
 _LONG: Final = 4096
 """Arguments with more characters are compared as text."""
@@ -79,7 +79,7 @@ class ComparedCall:
 
     @property
     def blank(self) -> bool:
-        return says_nothing(self.arguments)
+        return is_empty(self.arguments)
 
     @property
     def meaning(self) -> tuple[bool, bytes]:

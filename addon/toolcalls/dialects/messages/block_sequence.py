@@ -159,7 +159,7 @@ class BlockSequence:
         if self.writer.open is not None:
             reply.out.append(self.writer.close_block())
         self._send_ready(reply)
-        self.answer.assembler.follow()
+        self.answer.assembler.note_that_more_follows()
 
     # Text
 

@@ -54,7 +54,7 @@ class LiveBlock:
     def take_fragment(self, read: ReadEvent, text: str, reply: ReplyBuilder) -> None:
         """Send as much of a fragment as keeps the arguments a strict JSON prefix, and hold the rest."""
         assert self.call is not None
-        part = self._answer.take_live(self.call)
+        part = self._answer.next_live_part(self.call)
         size = len(part.arguments) if part is not None else 0
         if size == len(text):
             reply.out.append(self._writer.renumbered(read))

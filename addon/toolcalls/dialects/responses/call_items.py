@@ -37,7 +37,7 @@ class CallItems:
         if live is None:
             reply.hold(item.call.held_under, incoming.raw)
             return
-        live.take(item.call)
+        live.next_part(item.call)
         reply.out.append(self._writer.announcement(item, item.call))
 
     def read_delta(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
@@ -91,7 +91,7 @@ class CallItems:
     def _take_live_fragment(
         self, item: Item, call: ItemCall, live: LiveCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
     ) -> None:
-        part = live.take(call)
+        part = live.next_part(call)
         sent = part.arguments if part is not None else ""
         if text and not sent:
             reply.hold(call.held_under, incoming.raw)

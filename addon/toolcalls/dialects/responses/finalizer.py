@@ -108,7 +108,7 @@ class Finalizer:
             self._calls.flush_found(reply, drop_refused=True)
             return self._failed_output(output)
         self._close_items("incomplete" if status == "incomplete" else "completed", finish, reply)
-        self._look_into_reasoning(finish)
+        self._search_reasoning(finish)
         self._calls.flush_found(reply)
         for index, note in self._answer.notes():
             self._texts.take_text(note, index, reply)
@@ -174,7 +174,7 @@ class Finalizer:
             item.type == "reasoning" or (item.done is not None and not _has_content(item.done)) for item in items
         )
 
-    def _look_into_reasoning(self, finish: Finish) -> None:
+    def _search_reasoning(self, finish: Finish) -> None:
         """Search the reasoning for a call at its end, if the answer contains nothing else."""
         if self._answer.reasoning is None or not self._is_only_reasoning():
             return

@@ -43,7 +43,7 @@ class ListedItems:
             seen.update(dict.fromkeys(names, entry))
             if twin is not None and entry.get("type") == CALL:
                 # Listed twice. It is compared like every call with the id of another: one call or two.
-                opened = self._calls.open(str(entry.get("id") or ""), position)
+                opened = self._calls.new_call(str(entry.get("id") or ""), position)
                 self._match(opened, entry)
                 known.add(opened)
             elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
@@ -61,7 +61,7 @@ class ListedItems:
             if pairs:
                 self._match(pairs.pop(0), entry)
             elif entry.get("type") == CALL:
-                call = self._calls.open(str(entry.get("id") or ""), position)
+                call = self._calls.new_call(str(entry.get("id") or ""), position)
                 self._match(call, entry)
             else:
                 self.unseen.append((position, entry))
