@@ -24,8 +24,8 @@ def replaced(verdict: Verdict, raw: bytes) -> Replace:
 
 class Choice:
     __slots__ = (
+        "_has_reasoning",
         "_has_text",
-        "_has_thought",
         "_legacy",
         "_live",
         "_request",
@@ -47,7 +47,7 @@ class Choice:
         """The calls arrived in the old `function_call` form."""
         self._live = self.stream.live
         self._has_text = False
-        self._has_thought = False
+        self._has_reasoning = False
 
     @property
     def thinking(self) -> bool:
@@ -61,7 +61,7 @@ class Choice:
         if delta is choice.get("message"):
             delta = self._without_repeated_text(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
-        self._has_thought = self._has_thought or any(delta.get(key) for key in REASONING_KEYS)
+        self._has_reasoning = self._has_reasoning or any(delta.get(key) for key in REASONING_KEYS)
         if fragments and (legacy or self._legacy):
             fragments = self._in_one_form(fragments, legacy)
         if self._think is not None and not self._think.over:
@@ -77,7 +77,7 @@ class Choice:
         """
         if self._has_text:
             return {key: value for key, value in message.items() if key in CALLS}
-        if self._has_thought:
+        if self._has_reasoning:
             return {key: value for key, value in message.items() if key not in REASONING_KEYS}
         return message
 

@@ -41,7 +41,7 @@ class LiveBlock:
         live = self._answer.go_live(call)
         if live is None:
             return
-        if self._writer.open is not None:
+        if self._writer.open_block is not None:
             reply.out.append(self._writer.close_block())
         reply.release(call.held_under)
         if call.extra == tool_use(call.extra, live.id, call.name, {}):
@@ -83,7 +83,7 @@ class LiveBlock:
         if not (refused and drop_refused and not self._answer.assembler.calls and not self._later):
             # Before an error, the block of an unfinished call stays open, because some clients run a closed block.
             reply.out.append(stop or self._writer.close_block())
-        self._writer.open = None
+        self._writer.open_block = None
         return not refused
 
     def pop_later(self, reply: ReplyBuilder) -> list[ReadEvent]:

@@ -145,12 +145,14 @@ class Finalizer:
 
     def _close_items(self, status: str, finish: Finish, reply: ReplyBuilder) -> None:
         """End the items that never ended, and send the listed items that were never announced."""
-        spoken = [entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _has_content(entry)]
+        with_content = [
+            entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _has_content(entry)
+        ]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._listed.entries.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                self._texts.end_item(item, body, reply, None if spoken else finish)
+                self._texts.end_item(item, body, reply, None if with_content else finish)
             elif entry is not None:
                 self._texts.end_item(item, entry, reply)
         for position, entry in self._listed.unseen:
@@ -165,7 +167,7 @@ class Finalizer:
                 if kind == FREEFORM:
                     self._answer.outgoing.sent += 1
             self._listed.entries[item.index] = entry
-            self._texts.end_item(item, entry, reply, finish if spoken and entry is spoken[-1] else None)
+            self._texts.end_item(item, entry, reply, finish if with_content and entry is with_content[-1] else None)
 
     def _is_only_reasoning(self) -> bool:
         """Whether the answer is only reasoning, apart from messages without text."""
