@@ -118,7 +118,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a quoted call stays text", "../must_not_run/test_quotations.py is_text_and", "what is open is known",
-        ((ENGINE + "textcalls/quoting.py", "        self._look(self._line.length)\n        if self._fence or", "        return False\n        if self._fence or"),),
+        ((ENGINE + "textcalls/quoting.py", "        self._examine(self._line.length)\n        if self._fence or", "        return False\n        if self._fence or"),),
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",
@@ -196,7 +196,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: quotes of two kinds", "../must_not_run/test_quotes_of_another_kind.py two_readings", "a text with two ends is refused",
-        ((ENGINE + "mend/reading/strings.py", "if has_two_ends(raw, quote, place, typographic=s.typographic):", "if False:"),),
+        ((ENGINE + "mend/reading/strings.py", "if has_two_ends(raw, quote, position, typographic=s.typographic):", "if False:"),),
     ),
     Mutation(
         "promise: backslashes that are not doubled", "../must_not_run/test_escapes.py undoubled", "an escape beside undoubled backslashes is refused",
@@ -229,7 +229,7 @@ PROMISES = (
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
         ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),
-         (ENGINE + "textcalls/lead_ins/paragraph.py", "    before, sentence = _last_sentence(said)\n", "    return False\n")),
+         (ENGINE + "textcalls/lead_ins/paragraph.py", "    before, sentence = _last_sentence(text)\n", "    return False\n")),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",

@@ -228,9 +228,9 @@ class Mender:
 
     def _contradicts(self, inside: object, arguments: str) -> bool:
         """Whether the arguments of a call differ from those in its name."""
-        told = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
+        in_name = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
         own = self._read(arguments, Finish.COMPLETE).value
-        return bool(told) and bool(own) and told != own
+        return bool(in_name) and bool(own) and in_name != own
 
     @staticmethod
     def _arguments_in_name(named: NameMended, arguments: str) -> str:

@@ -229,16 +229,16 @@ class Scanner:
         quoting, end = self._quoting, len(text)
         if not eof:
             for match in FIRST.finditer(text, max(at, end - LONGEST)):
-                place = match.start()
-                if text[place:] not in PARTIAL:
+                start = match.start()
+                if text[start:] not in PARTIAL:
                     continue
-                quoting.advance(text[at:place])
-                at = place
+                quoting.advance(text[at:start])
+                at = start
                 first = match.group()
                 if first in FIRST_PRECEDED_BY and FIRST_PRECEDED_BY[first] != quoting.previous:
                     continue
                 if (first not in FIRST_AT_HEAD or quoting.at_head) and not quoting.quoted_so_far:
-                    return place
+                    return start
         self.skip(text[at:])
         return end
 
