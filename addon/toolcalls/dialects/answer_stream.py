@@ -334,7 +334,7 @@ class AnswerStream:
         `untouched`: nothing else of the event has to be sent. `held`: the event is already held byte for byte.
         """
         answer = self.answer
-        finish = Finish.CUT if answer.model_refused else stop.finish
+        finish = answer.finish_unless_refused(stop.finish)
         # Text may follow a finish reason too; then a call written as text before the reason stays text.
         waits = answer.undecided and finish is not Finish.CUT
         if not waits:

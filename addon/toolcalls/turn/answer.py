@@ -190,9 +190,13 @@ class Answer:
         if self.reasoning is not None and self._reasoning_may_be_call:
             self.outgoing.add_found(self.reasoning.close(self._finish_of_text(finish)), WRITTEN_AS_REASONING)
 
+    def finish_unless_refused(self, finish: Finish) -> Finish:
+        """How the answer ended, if its finish reason says `finish`: a model that refuses to answer breaks it off."""
+        return Finish.CUT if self.model_refused else finish
+
     def _finish_of_text(self, finish: Finish) -> Finish:
         """How the text ended, if the answer ended with `finish`."""
-        return Finish.CUT if self.model_refused else finish
+        return self.finish_unless_refused(finish)
 
     def search_whole(self, text: str, finish: Finish) -> SearchResult:
         """Search the last text of an answer that arrived as a whole."""

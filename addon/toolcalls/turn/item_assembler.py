@@ -88,7 +88,7 @@ class ItemAssembler:
     def begin(self, snapshot: CallSnapshot) -> Assigned:
         """Take the announcement of a call."""
         item = self._find(snapshot.wire_id, snapshot.wire_index)
-        call = item.call if item is not None else None
+        call = _call_of(item)
         if (
             item is None
             or call is None
@@ -110,7 +110,7 @@ class ItemAssembler:
         """Take a fragment; `new` in the result: it was added to the call. `source`: its event."""
         wire_index = fragment.index if isinstance(fragment.index, int) else None
         known = self._items.known(fragment.id)
-        known_call = known.call if known is not None else None
+        known_call = _call_of(known)
         if known is not None and known_call is not None and not known.open and wire_index in (None, known_call.index):
             # The item has ended: the fragment adds nothing to its call.
             return _behind_the_end(known)
@@ -141,7 +141,7 @@ class ItemAssembler:
     def take_whole_arguments(self, snapshot: CallSnapshot) -> Assigned:
         """Take an event with the whole arguments of a call."""
         item = self._find(snapshot.wire_id, snapshot.wire_index)
-        call = item.call if item is not None else None
+        call = _call_of(item)
         if (
             snapshot.wire_id
             and call is not None
@@ -267,7 +267,7 @@ class ItemAssembler:
     def _fits(self, call: ItemCall, snapshot: CallSnapshot) -> bool:
         """Whether the snapshot may be about this call: nothing shows that it is about another."""
         known = self._items.known(snapshot.wire_id)
-        other = known.call if known is not None else None
+        other = _call_of(known)
         if other is not None and other is not call and _may_be(other, snapshot):
             return False
         return _may_be(call, snapshot)
@@ -276,14 +276,14 @@ class ItemAssembler:
 
     def _refuse_if_ambiguous(self, item: Item | None, wire_id: str, wire_index: int | None) -> Item | None:
         """One of the calls that an event may be about, if it cannot be attributed; all of them are refused."""
-        call = item.call if item is not None else None
+        call = _call_of(item)
         if item is None or call is None:
             return None
         sharing = self._open_at(None) if wire_id in self._shared_ids else ()
         rivals = [one for _, one in sharing if one is not call and one.began_as(wire_id)]
         if not rivals and self._items.known(wire_id) is item and call.began_as(wire_id):
             other = self._items.at(wire_index)
-            rival = other.call if other is not None else None
+            rival = _call_of(other)
             if wire_index in (None, call.index) or call.index is None or rival is None:
                 return None
             # The index names one call, the id another.
@@ -314,6 +314,10 @@ class ItemAssembler:
             return
         without_index = [one for one in others if one.index is None and one.announcement and not one.is_decided()]
         self._refuse_rivals(wire_index, *([call, *without_index] if without_index and wire_index is not None else ()))
+
+
+def _call_of(item: Item | None) -> ItemCall | None:
+    return item.call if item is not None else None
 
 
 def _behind_the_end(item: Item) -> Assigned:

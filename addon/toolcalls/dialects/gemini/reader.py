@@ -141,7 +141,7 @@ class GeminiReader(AnswerReader):
         self._calls += 1
         args = call.get("args")
         steps = ("arguments made an object",) if isinstance(args, str) else ()
-        refusal_reason = BEHIND_THE_END if self._quoted else ""
+        refusal_reason = self._refusal_reason
         return Fragment(
             self._calls, identity, name, _arguments(args), extra, steps=steps, refusal_reason=refusal_reason
         )
@@ -163,13 +163,17 @@ class GeminiReader(AnswerReader):
             return Fragment(pieces.index, identity, name, "", extra, unfinished=True)
         self._unfinished = None
         value = pieces.value()
-        refusal_reason = BEHIND_THE_END if self._quoted else ""
-        if value is None or call.get("args"):
-            refusal_reason = PIECES_UNCLEAR
+        unclear = value is None or bool(call.get("args"))
+        refusal_reason = PIECES_UNCLEAR if unclear else self._refusal_reason
         arguments = write(value) if value is not None else ""
         return Fragment(
             pieces.index, identity, name, arguments, extra, steps=("put together",), refusal_reason=refusal_reason
         )
+
+    @property
+    def _refusal_reason(self) -> str:
+        """Why a call that arrives now must be refused; empty if it need not be."""
+        return BEHIND_THE_END if self._quoted else ""
 
     def _end(self, reason: str, message: object, text: str) -> list[Part]:
         """The parts for a finish reason. `text`: the text of the event before the finish reason."""

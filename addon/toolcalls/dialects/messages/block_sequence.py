@@ -177,8 +177,7 @@ class BlockSequence:
             if answer.held_text:
                 reply.hold(_TEXT, text_event(read.payload, answer.held_text) if found.parts else read.raw)
             return
-        open_block = self.writer.open_at(part.block)
-        if open_block is not None and open_block.kind == TEXT:
+        if self.writer.has_open_text(part.block):
             self._forward(read, reply)
             if answer.search is not None or not answer.examines_text:
                 self.lesson = Lesson(TEXT, part.text, answer.search or PASSING_TEXT)
@@ -197,9 +196,8 @@ class BlockSequence:
         self, text: str, block: Index, like: Json, reply: ReplyBuilder, piece: TextPiece | None = None
     ) -> None:
         """Write a text: in the open block, with its original event if possible, or in a new block."""
-        open_block = self.writer.open_at(block)
         source: ReadEvent | None = piece.source if piece is not None else None
-        if open_block is None or open_block.kind != TEXT:
+        if not self.writer.has_open_text(block):
             if not text.strip():
                 # SGLang sends a newline between two calls. The API refuses a block of white space alone in the
                 # next request, so the white space waits for text to join.
@@ -227,8 +225,7 @@ class BlockSequence:
         if stop is None:
             return
         reply.release(_STOP)
-        open_block = self.writer.open_at(block)
-        if open_block is not None and open_block.kind == TEXT:
+        if self.writer.has_open_text(block):
             reply.out.append(self.writer.close_block_with(stop))
             self.ends_in_text = False
 

@@ -60,6 +60,11 @@ class BlockWriter:
             block if block is not None and block.upstream_index == upstream_index and block.kind != TOOL_USE else None
         )
 
+    def has_open_text(self, upstream_index: Index) -> bool:
+        """Whether the open block is a text with this upstream index."""
+        block = self.open_at(upstream_index)
+        return block is not None and block.kind == TEXT
+
     def start(self, kind: str, upstream_index: Index, read: ReadEvent) -> bytes:
         """Open a block with its original start event."""
         self.open_block = OpenBlock(kind, upstream_index, self.count)

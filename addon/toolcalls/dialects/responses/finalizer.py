@@ -15,7 +15,7 @@ from ...turn.items import Item
 from ...wire.events import MOST_CALLS, LimitReached
 from ..reply_builder import ReplyBuilder
 from .call_items import CallItems
-from .events import EventWriter, IncomingEvent, Json
+from .events import ADDED, EventWriter, IncomingEvent, Json
 from .held_texts import HeldTexts
 from .listed_items import ListedItems
 from .output import CALL, FREEFORM, with_needed
@@ -163,7 +163,7 @@ class Finalizer:
                 item = self._items.open(kind, wire_id, position, entry)
                 item.announced = True
                 fields = {"output_index": item.index, "item": entry}
-                reply.out.append(self._writer.write("response.output_item.added", fields))
+                reply.out.append(self._writer.write(ADDED, fields))
                 if kind == FREEFORM:
                     self._answer.outgoing.sent += 1
             self._listed.entries[item.index] = entry
