@@ -47,6 +47,7 @@ class HttpFlows:
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
+        """Read a request, and mend it before it is sent."""
         if flow.request.stream:
             limit = getattr(ctx.options, "stream_large_bodies", None)
             logger.warning(
@@ -87,6 +88,7 @@ class HttpFlows:
         return changed
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
+        """Decide whether the response is mended while it streams, passes, or is mended as a whole."""
         state, response = self.open.get(flow), flow.response
         if response is None or response.raw_content is not None:
             # When mitmproxy replays a flow, or another addon answers, the body is already there.
@@ -128,6 +130,7 @@ class HttpFlows:
         response.stream = stream.feed
 
     def response(self, flow: http.HTTPFlow) -> None:
+        """Take a response that is complete, and report what was done with it."""
         passed = self._passing.pop(flow, None)
         if passed is not None and flow.response is not None and passed.kept.complete:
             flow.response.raw_content = passed.kept.joined()
@@ -173,6 +176,7 @@ class HttpFlows:
         self._reporter.summary.no_answer(sentence)
 
     def _answer(self, state: FlowState) -> Response:
+        """The engine's response object for a flow."""
         remember, note = self._refusals.remember, state.log.decided
 
         def on_outcome(outcome: Outcome) -> None:

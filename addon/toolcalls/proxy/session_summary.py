@@ -87,6 +87,7 @@ class Summary:
 
 
 def read(path: Path) -> Summary:
+    """The summary of a session from its file."""
     session = Summary()
     try:
         lines = path.read_bytes().splitlines()

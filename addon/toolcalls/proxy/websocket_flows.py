@@ -52,6 +52,7 @@ class WebSocketFlows:
         self._reporter.summary.answer([], observed=self._settings.observes)
 
     def message(self, flow: http.HTTPFlow) -> None:
+        """Take a message of either side, and send what it becomes."""
         self._kept.add_last(flow, self._settings.most_kept)
         socket = self._sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None

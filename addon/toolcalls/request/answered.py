@@ -81,6 +81,7 @@ def _is_document(body: bytes) -> bool:
 
 
 def _chat(body: bytes) -> AnsweredTurn:
+    """Read an answer of Chat."""
     if _is_document(body):
         choices = [json.loads(body)["choices"]]
         messages = [choice["message"] for [choice] in choices]
@@ -145,6 +146,7 @@ def _joined(entry: Json) -> Json:
 
 
 def _messages(body: bytes) -> AnsweredTurn:
+    """Read an answer of Messages."""
     if _is_document(body):
         return _of_blocks(json.loads(body)["content"])
     blocks: dict[int, Json] = {}
@@ -162,6 +164,7 @@ def _messages(body: bytes) -> AnsweredTurn:
 
 
 def _responses(body: bytes) -> AnsweredTurn:
+    """Read an answer of Responses."""
     if _is_document(body):
         return _of_items(json.loads(body)["output"])
     items: dict[int, Json] = {}
@@ -200,6 +203,7 @@ def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
 
 
 def _ollama(body: bytes) -> AnsweredTurn:
+    """Read an answer of Ollama."""
     turn = AnsweredTurn()
     texts: list[str] = []
     reasoning: list[str] = []
@@ -216,6 +220,7 @@ def _ollama(body: bytes) -> AnsweredTurn:
 
 
 def _gemini(body: bytes) -> AnsweredTurn:
+    """Read an answer of Gemini."""
     start = body.lstrip()[:1]
     if start in (b"{", b"["):
         whole = json.loads(body)

@@ -50,6 +50,7 @@ class BlockPairs:
         self._texts: dict[Path, str] = {}
 
     def mend(self) -> None:
+        """Put every result behind its call, and write what is missing."""
         self._copies = find_copies(self._form, self._messages, self._edit)
         unclear = self._read()
         pairing = pair(self._batches, self._strays, unclear)
@@ -134,6 +135,7 @@ class BlockPairs:
     def _placed_in(
         self, run: list[int], batch: Batch | None, placed: Sequence[tuple[int, int, Json, str]]
     ) -> _UserTurn:
+        """A turn of the user with these results, and which of them are behind another block."""
         turn = _UserTurn(run, batch)
         leads = self._leading(run)
         for number, index, result, identity in placed:
@@ -171,6 +173,7 @@ class BlockPairs:
             self._edit.edits.arrange((*self._at, number, self._form.blocks), kept)
 
     def _write_turn(self, turn: _UserTurn, pairing: Pairing, order: list[int | str]) -> None:
+        """Add the messages of a turn to `order`, with the results that it keeps, gets and lacks."""
         batch = turn.batch or Batch([])
         staying = {result for result in batch.kept if result not in turn.displaced}
         moving = set(batch.kept) - staying

@@ -47,6 +47,7 @@ def mend_messages(request: Json, edit: RequestEdit, at: Path, mend_call_argument
 
 
 def _mend_calls(entries: list[Any], edit: RequestEdit, at: Path, mend_call_arguments: MendArguments) -> None:
+    """Mend the calls of one message."""
     batch: list[HistoryCall] = []
     for number, entry in enumerate(entries):
         if isinstance(entry, dict):

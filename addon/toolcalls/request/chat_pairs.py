@@ -104,6 +104,7 @@ class _ChatPairs:
             del self._batches[last]
 
     def _arranged(self, pairing: Pairing) -> list[int | str]:
+        """The messages in their new order: numbers, and texts of new ones."""
         out: list[int | str] = []
         gone: list[PlacedResult] = []
         kept = {result.number for batch in self._batches.values() for result in batch.kept}

@@ -50,6 +50,7 @@ _CallsById = dict[str, list[tuple[Json, BlockPosition, int, bool]]]
 
 
 def find_copies(form: BlockForm, messages: Sequence[Json], edit: RequestEdit) -> Copies:
+    """The messages and the calls to remove, because they only repeat others."""
     copies = Copies()
     calls_by_id: _CallsById = {}
     given_back = edit.ids_given_back()
@@ -75,6 +76,7 @@ def find_copies(form: BlockForm, messages: Sequence[Json], edit: RequestEdit) ->
 
 
 def _turns(form: BlockForm, messages: Sequence[Json]) -> Iterator[_Turn]:
+    """The turns of the model, each with the results that follow it."""
     turn: _Turn | None = None
     for of_model, grouped in groupby(range(len(messages)), lambda number: form.is_of_model(messages[number])):
         run = list(grouped)

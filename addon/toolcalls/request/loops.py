@@ -40,6 +40,7 @@ def sentence(times: int) -> str:
 
 
 def mend_loops(protocol: str, request: Json, edit: RequestEdit, at: Path) -> None:
+    """Add the sentence to the results of calls that were sent too often in a row."""
     times = edit.policy.loops
     row = 0
     before: Turn = None
@@ -106,6 +107,7 @@ def _single_calls(messages: list[Json]) -> Iterator[tuple[int, Json] | None]:
 
 
 def _chat(request: Json, at: Path) -> Iterator[Turn]:
+    """The turns of Chat."""
     messages = _listed(request, "messages")
     for made in _single_calls(messages):
         number, call = made or (0, {})
@@ -118,6 +120,7 @@ def _chat(request: Json, at: Path) -> Iterator[Turn]:
 
 
 def _messages(request: Json, at: Path) -> Iterator[Turn]:
+    """The turns of Messages."""
     messages = _listed(request, "messages")
     for number, message in enumerate(messages):
         uses = _blocks(message, "tool_use")
@@ -148,6 +151,7 @@ def _blocks(message: Json, kind: str) -> list[tuple[int, Json]]:
 
 
 def _responses(request: Json, at: Path) -> Iterator[Turn]:
+    """The turns of Responses."""
     items = [
         (number, item) for number, item in enumerate(_listed(request, "input")) if item.get("type") != "reasoning"
     ]

@@ -135,6 +135,7 @@ def _mend(
     at: Path,
     recall: Recall = _nothing,
 ) -> Changed | None:
+    """Mend the request at a path of a body: history, pairs, loops, declared tools, as far as the policy says."""
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None

@@ -21,6 +21,7 @@ def mend(request: Json, edit: RequestEdit, at: Path = ()) -> None:
 
 
 def _mend_blocks(blocks: list[Any], edit: RequestEdit, at: Path) -> None:
+    """Mend the blocks of one message."""
     calls: list[HistoryCall] = []
     results: list[HistoryResult] = []
     empty: list[Path] = []

@@ -73,32 +73,17 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
 
     `strays`: results behind no batch. `unclear`: ids of calls that are left alone, with all their results.
     """
-    strays = list(strays)
-    lacks = False
-    for batch in batches:
-        if [result.id for result in batch.results] == batch.calls:
-            batch.kept = batch.results
-            continue
-        wanted = Counter(batch.calls)
-        for result in batch.results:
-            if wanted[result.id]:
-                wanted[result.id] -= 1
-                batch.kept.append(result)
-            else:
-                strays.append(result)
-        batch.missing = list(wanted.elements())
-        lacks = lacks or bool(batch.missing)
-    strays = [stray for stray in strays if stray.id not in unclear]
+    strays = [stray for stray in (*strays, *_keep_in_position(batches)) if stray.id not in unclear]
     pairing = Pairing()
-    if not strays and not lacks:
+    if not strays and not any(batch.missing for batch in batches):
         return pairing
-    homes = Counter(call for batch in batches for call in set(batch.calls))
+    calls = Counter(call for batch in batches for call in set(batch.calls))
     answered = Counter(result.id for batch in batches for result in batch.kept)
     first: dict[str, PlacedResult] = {}
     for stray in strays:
         first.setdefault(stray.id, stray)
     for batch in batches:
-        found = {call: first[call] for call in batch.missing if homes[call] == 1 and call in first}
+        found = {call: first[call] for call in batch.missing if calls[call] == 1 and call in first}
         batch.late = list(found.values())
         batch.missing = [call for call in batch.missing if call not in found]
         pairing.moved.update(found.values())
@@ -118,6 +103,24 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
         texts.setdefault(stray.id, set()).add(stray.text)
     pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
     return pairing
+
+
+def _keep_in_position(batches: Sequence[Batch]) -> list[PlacedResult]:
+    """Let each batch keep the results behind it that answer its calls; returns the others."""
+    others: list[PlacedResult] = []
+    for batch in batches:
+        if [result.id for result in batch.results] == batch.calls:
+            batch.kept = batch.results
+            continue
+        wanted = Counter(batch.calls)
+        for result in batch.results:
+            if wanted[result.id]:
+                wanted[result.id] -= 1
+                batch.kept.append(result)
+            else:
+                others.append(result)
+        batch.missing = list(wanted.elements())
+    return others
 
 
 def kept_as_text(orphans: Iterable[PlacedResult]) -> str:

@@ -144,6 +144,7 @@ class RequestEdit:
         return list(calls)
 
     def _without_repetitions(self, calls: Sequence[HistoryCall]) -> list[HistoryCall]:
+        """These calls without those that repeat another one, which are removed."""
         kept: dict[str, HistoryCall] = {}
         others: list[HistoryCall] = []
         for call in calls:

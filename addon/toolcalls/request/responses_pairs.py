@@ -45,6 +45,7 @@ class _ResponsesPairs:
         self._copies = find_copied_items(items, _OUTPUTS, edit)
 
     def mend(self) -> None:
+        """Put every output behind its call, and write what is missing."""
         strays, unclear = self._read()
         pairing = pair(list(self._batches.values()), strays, unclear)
         gone = {result.number for result in pairing.leaving}

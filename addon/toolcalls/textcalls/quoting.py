@@ -197,6 +197,7 @@ class Quoting:
         self.previous = ""
 
     def advance(self, text: str) -> None:
+        """Take text that is no call."""
         if not text:
             return
         if not text.isascii():
@@ -243,6 +244,7 @@ class Quoting:
         return end
 
     def _newline(self) -> None:
+        """End the current line: it may open or close a quotation of several lines."""
         self.work += _LINE
         self._examine(self._line.length)
         line = self._line.text
@@ -274,6 +276,7 @@ class Quoting:
         self._code_before = self._code
 
     def _end_line_of_text(self, line: str) -> None:
+        """Note what a line of text, outside of fences and the like, says about the lines below it."""
         if not line:
             self._code = self._code if self._kept_code else 0
             # A blank line after a ruler shows that the ruler only divides the text.
@@ -366,6 +369,7 @@ class Quoting:
         line.tail = text[at - line.seen :]
 
     def _token(self, token: re.Match[str], index: int) -> None:
+        """Take a token that may open or close a quotation. `index`: where it begins in the line."""
         self.work += _TOKEN
         found = token[0]
         if found[0] == "`":

@@ -124,6 +124,7 @@ class Scanner:
         self._skipped.add(text, self._quoting)
 
     def feed(self, text: str) -> list[str | FoundCall]:
+        """Search the next text; the text that passes and the calls that were found, in order."""
         if not text:
             return []
         self._work.add_text(len(text))
@@ -167,6 +168,7 @@ class Scanner:
     # Between regions.
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool = False, finished: bool = False) -> None:
+        """Search a text that may change something: inside a region, or between regions."""
         if self._skipped.size:
             self._skipped.examine(self._quoting)
         self._work.spend(_BRACKET * text.count("<"))

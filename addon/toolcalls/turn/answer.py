@@ -255,6 +255,7 @@ class Answer:
     def _complete_gathered(
         self, assembled_calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
     ) -> list[CompletedCall]:
+        """Decide these calls, and return those that are not repetitions."""
         calls = [self._gathered(assembled, finish, ids) for assembled in assembled_calls]
         out: list[CompletedCall] = []
         outcomes = self.outgoing.complete(calls, finish, drop_refused=drop_refused)

@@ -121,6 +121,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
         self._unended.pop(id(call), None)
 
     def _begin(self, start: CallStart, *, started: bool) -> BlockCall:
+        """Add a new call. `started`: its start event has arrived."""
         if self._count >= MOST_CALLS:
             raise LimitReached
         self.note_that_more_follows()

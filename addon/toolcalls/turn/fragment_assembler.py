@@ -74,6 +74,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._forget()
 
     def _forget(self) -> None:
+        """Forget everything about the calls so far."""
         self._by_id: dict[str, AssembledCall] = {}
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
@@ -264,6 +265,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         return call
 
     def _by_known_id(self, fragment: Fragment) -> AssembledCall:
+        """The call of a fragment whose id is known."""
         at_index = self._calls_at(fragment.index)
         known = self._by_id[fragment.key]
         if fragment.index is not None:
@@ -309,6 +311,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         return self._begin(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
+        """The call of a fragment whose id is new: another call, or one whose ids change."""
         at_index = self._calls_at(fragment.index)
         here = at_index.calls[-1] if at_index.calls else None
         if here is None:

@@ -115,6 +115,7 @@ class Chat(Dialect):
         return mend_body(body, self._request, self._policy, self._mender)
 
     def _read_chunk(self, event: Event, chunk: Json) -> Verdict:
+        """Handle a chunk: an error, usage, or choices."""
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
@@ -147,6 +148,7 @@ class Chat(Dialect):
         return verdict
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Verdict:
+        """Handle a chunk with one choice."""
         reason = choice.get("finish_reason")
         if choice.get("error") and not reason:
             return self._fail(event)

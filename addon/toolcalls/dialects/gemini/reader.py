@@ -127,6 +127,7 @@ class GeminiReader(AnswerReader):
         return _Run([part], [OtherDelta()], has_other_content=True)
 
     def _call(self, part: Json) -> Fragment:
+        """The fragment for a part with a call: the whole call, or a piece of it."""
         call = part[CALL]
         more = {key: value for key, value in call.items() if key not in _OWN_KEYS}
         extra = {key: value for key, value in part.items() if key != CALL} | ({CALL: more} if more else {})

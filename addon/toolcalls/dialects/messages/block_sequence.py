@@ -81,6 +81,7 @@ class BlockSequence:
     # Blocks that are not calls
 
     def _begin_block(self, read: ReadEvent, part: BlockStart, reply: ReplyBuilder) -> None:
+        """Open a block that is no call, after everything before it is closed."""
         self._other_calls.discard(part.block)
         if self._postpone_if_live(read, part.block, reply):
             return
@@ -125,6 +126,7 @@ class BlockSequence:
         return reasoning
 
     def _end_block(self, read: ReadEvent, part: BlockEnd, reply: ReplyBuilder) -> None:
+        """End a call or the open block."""
         call = self.answer.assembler.end(part.block)
         if call is None and not self._let_text_stop(read, part.block, reply):
             return
@@ -164,6 +166,7 @@ class BlockSequence:
     # Text
 
     def _take_text(self, read: ReadEvent, part: TextDelta, reply: ReplyBuilder) -> None:
+        """Search a text delta, and send what may be sent of it."""
         answer = self.answer
         if self._postpone_if_live(read, part.block, reply):
             return
@@ -245,6 +248,7 @@ class BlockSequence:
     # Calls
 
     def _begin_call(self, read: ReadEvent, part: CallStart, reply: ReplyBuilder) -> None:
+        """Begin a call: hold its start event, or send it at once with aggregation off."""
         answer, live = self.answer, self._live
         self._other_calls.discard(part.index)
         alone = live.call is None
@@ -265,6 +269,7 @@ class BlockSequence:
             live.begin(call, read, reply)
 
     def _take_fragment(self, read: ReadEvent, part: Fragment, reply: ReplyBuilder) -> None:
+        """Add a fragment of arguments to its call, or forward it in the open block of a server's own tool."""
         open_block = self.writer.open_at(part.index)
         if open_block is not None and open_block.kind not in (TEXT, THINKING):
             reply.out.append(self.writer.renumbered(read))

@@ -61,6 +61,7 @@ def _read(body: bytes, message: Json) -> ReadEvent:
 
 
 def _parts(number: int, block: Any) -> list[Part]:
+    """The parts of a block. `number`: its index in the message."""
     kind = string_of(block.get("type")) if isinstance(block, dict) else ""
     if kind == TOOL_USE:
         # The whole input is here, so a string is treated like the joined deltas of a stream.

@@ -86,6 +86,7 @@ class OllamaReader(AnswerReader):
         ]
 
     def _parts(self, line: Json, message: Json) -> list[Part]:
+        """The parts of a line. `message`: its message."""
         parts: list[Part] = []
         thinking = message.get("thinking")
         if thinking:
@@ -104,6 +105,7 @@ class OllamaReader(AnswerReader):
         return parts
 
     def _call(self, entry: Json) -> Fragment:
+        """The fragment for an entry of `tool_calls`, which is a whole call."""
         function = entry.get("function")
         steps: list[str] = []
         if not isinstance(function, dict):

@@ -136,6 +136,7 @@ class Zai(Dialect):
     # One event
 
     def _take(self, event: Json) -> list[bytes]:
+        """Handle an event; the chunks to send now."""
         data = data_of(event)
         error = error_of(event)
         if not data and not error:
@@ -181,6 +182,7 @@ class Zai(Dialect):
     # The end
 
     def _end_turn(self, finish: Finish) -> list[bytes]:
+        """End the turn at `done` or `[DONE]`; the chunks to send now."""
         out = self._take_parts(self._reader.end())
         return out + self._complete(finish)
 
@@ -217,6 +219,7 @@ class Zai(Dialect):
         return self._reader.rewritten
 
     def _finish(self, reason: str) -> list[bytes]:
+        """The chunks that end the answer, with the true finish reason."""
         self._over = True
         truth = str(self._answer.true_reason(self._writer.words, [reason]))
         return self._writer.finish(truth, self._usage, apart=self._include_usage)

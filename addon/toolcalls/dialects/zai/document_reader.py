@@ -231,6 +231,7 @@ class DocumentReader:
         return at
 
     def _read_text(self, text: str, at: int, base: int) -> int:
+        """Parse answer text up to the next element; the offset after it."""
         state = self._state
         tag = at
         if state.edge:
@@ -276,6 +277,7 @@ class DocumentReader:
         return calls and (not offset or self.document.units(offset - 1, offset) not in _QUOTES)
 
     def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
+        """Enter a block or a reasoning wrapper; the offset after its tag."""
         state = self._state
         if text.startswith(BLOCK_TAG, tag):
             state.mode = _Mode.BLOCK
@@ -291,6 +293,7 @@ class DocumentReader:
         return opening
 
     def _read_reasoning(self, text: str, at: int) -> int:
+        """Parse a line of a reasoning wrapper; the offset after it."""
         state = self._state
         if state.line_start:
             rest = text[at : at + MAX_TAG]
@@ -318,6 +321,7 @@ class DocumentReader:
         return end
 
     def _read_block(self, text: str, at: int, base: int) -> int:
+        """Parse the JSON of a block as far as it has arrived; the offset after it."""
         state = self._state
         at, state.scan, ended = scan_json(text, at, base, state.scan)
         size = base + at - state.block_start
@@ -336,6 +340,7 @@ class DocumentReader:
         return at
 
     def _read_tail(self, text: str, at: int) -> int:
+        """Parse what follows the JSON of a block, usually its closing tag; the offset after it."""
         state = self._state
         tag = skip_blank(text, at)
         near = tag - at < MAX_TAG
