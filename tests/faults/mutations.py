@@ -44,7 +44,7 @@ JOINED = (
     "        response.stream = stream.feed",
     '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end(True)',
 )
-NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
+NO_END = (ENGINE + "dialects/chat/dialect.py", 'verdict = self._end(b"", Finish.CUT)', "verdict = None")
 NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
 
 MUTATIONS = (

@@ -83,10 +83,10 @@ def preview(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
     if protocol is None or not body:
         return None
     request = content(flow.request)
-    answer = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
-    after = mend_whole(answer, body)
+    response = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
+    after = mend_whole(response, body)
     return ViewedResponse(
-        protocol, body, after, answer.outcomes, "This flow was loaded from a file: this is what toolfix would do."
+        protocol, body, after, response.outcomes, "This flow was loaded from a file: this is what toolfix would do."
     )
 
 

@@ -110,7 +110,7 @@ class HttpFlows:
         state.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
         stream = state.stream = BodyStream(
-            self._answer(state),
+            self._new_response(state),
             observe=observe,
             doubtful_end=response.is_http2,
             ends=_is_the_end,
@@ -175,7 +175,7 @@ class HttpFlows:
         sentence = upstream_problems.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
-    def _answer(self, state: FlowState) -> Response:
+    def _new_response(self, state: FlowState) -> Response:
         """The engine's response object for a flow."""
         remember, note = self._refusals.remember, state.log.decided
 
@@ -211,7 +211,7 @@ class HttpFlows:
         if answer is None:
             return
         state.upstream_status = response.status_code
-        state.stream = BodyStream.of_recovered(self._answer(state), body, answer)
+        state.stream = BodyStream.of_recovered(self._new_response(state), body, answer)
         for outcome in answer.outcomes:
             state.log.decided(outcome)
         if not self._settings.observes:
@@ -233,7 +233,7 @@ class HttpFlows:
             return
         if not body:
             return
-        stream = state.stream = BodyStream(self._answer(state))
+        stream = state.stream = BodyStream(self._new_response(state))
         mended = b"".join([*stream.feed(body), *stream.end(sure=True)])
         if mended != body and not self._settings.observes:
             # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.

@@ -96,13 +96,13 @@ class Reporter:
         """Report what was done with a response that is over."""
         stream = state.stream
         assert stream is not None
-        answer = stream.response
-        if answer.failure is not None:
-            self._failure(flow, state, answer.failure)
-        if answer.limited:
+        response = stream.response
+        if response.failure is not None:
+            self._failure(flow, state, response.failure)
+        if response.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that would delay other streams"
             logger.warning(f"{endpoint(flow)}: the answer is over a limit ({most}); the rest passed unchanged.")
-        if answer.changed_sent_text and not self._settings.observes:
+        if response.changed_sent_text and not self._settings.observes:
             changed = "the host changed text that the client had already received"
             logger.warning(f"{endpoint(flow)}: {changed}; the client keeps the old text.")
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
@@ -110,10 +110,10 @@ class Reporter:
             logger.info(
                 f"{endpoint(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete."
             )
-        self.calls(flow, answer.outcomes)
-        self._mark(flow, answer.outcomes)
+        self.calls(flow, response.outcomes)
+        self._mark(flow, response.outcomes)
         state.log.done()
-        self._count(state.protocol, answer, long_held=long_held, broken=broken)
+        self._count(state.protocol, response, long_held=long_held, broken=broken)
         recorder = self._settings.recorder
         if recorder:
             exchange = state.exchange or exchange_of(flow, stream, state, self._settings.texts)
@@ -134,13 +134,13 @@ class Reporter:
         flow.marked = flow.marked or MARK
         flow.comment = flow.comment or f"toolfix: {would}{did} {shown(first.received_name)}: {shown(why)}{more}"
 
-    def _count(self, protocol: str, answer: Response, *, long_held: bool, broken: bool) -> None:
-        self.summary.answer(answer.outcomes, observed=self._settings.observes)
-        self.metrics.called(protocol, answer.outcomes, answer.seconds)
+    def _count(self, protocol: str, response: Response, *, long_held: bool, broken: bool) -> None:
+        self.summary.answer(response.outcomes, observed=self._settings.observes)
+        self.metrics.called(protocol, response.outcomes, response.seconds)
         self.metrics.answered(
             protocol,
-            failed=answer.failure is not None,
-            limited=answer.limited,
+            failed=response.failure is not None,
+            limited=response.limited,
             long_held=long_held,
             broken=broken,
         )

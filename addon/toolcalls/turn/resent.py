@@ -70,6 +70,7 @@ class ComparedCall:
     sent_whole: bool = False
     """It repeats a call that was sent."""
     kept: bool = True
+    """The client gets it: it repeats no earlier call, and no later one replaced it."""
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
     @property
