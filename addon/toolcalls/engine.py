@@ -154,8 +154,8 @@ def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Ca
     """The handler for errors in which a server quotes a call that it could not parse."""
 
     def ask(body: bytes) -> tuple[bytes, list[Outcome]]:
-        answer = Response("chat", replace(request, stream=False), policy, seed=seed)
-        return mend_whole(answer, body), answer.outcomes
+        response = Response("chat", replace(request, stream=False), policy, seed=seed)
+        return mend_whole(response, body), response.outcomes
 
     return Recovery(protocol, request, policy, ask)
 
@@ -169,8 +169,8 @@ def recovered(
     return recovery_for(protocol, request, policy, seed).of_document(body)
 
 
-def mend_whole(answer: Response, body: bytes, chunk_size: int = 0) -> bytes:
+def mend_whole(response: Response, body: bytes, chunk_size: int = 0) -> bytes:
     """Feed a whole body to a response, in one piece or in chunks of `chunk_size`; the bytes for the client."""
     size = chunk_size or max(len(body), 1)
-    out = [piece for start in range(0, len(body), size) for piece in answer.feed(body[start : start + size])]
-    return b"".join([*out, *answer.close()])
+    out = [piece for start in range(0, len(body), size) for piece in response.feed(body[start : start + size])]
+    return b"".join([*out, *response.close()])

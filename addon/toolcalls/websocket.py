@@ -17,7 +17,7 @@ from .outcome import Outcome
 from .policy import Policy
 from .request.ids_in_history import used_ids
 from .request.mend import mend_frame
-from .request.read_by_model import ReadByModel, heard_in
+from .request.read_by_model import ReadByModel
 from .request.refusals import Refusals
 from .request.request import decode, read_request, seed_of
 from .wire import messages
@@ -34,12 +34,12 @@ class ResponsesSocket:
     """One WebSocket connection. `failure` is the last exception that made us fail open."""
 
     __slots__ = (
-        "_answer",
         "_asked",
         "_policy",
         "_read_by_model",
         "_refusals",
         "_request",
+        "_response",
         "_seed",
         "_started",
         "_used",
@@ -56,7 +56,7 @@ class ResponsesSocket:
         self._request: dict[str, Any] | None = None
         self._read_by_model = ReadByModel()
         self._seed = ""
-        self._answer: Response | None = None
+        self._response: Response | None = None
         self._started = False
         self._asked = 0
         """How many requests of the client have not been answered by a `response.created` yet."""
@@ -76,7 +76,7 @@ class ResponsesSocket:
         message = decode(text)
         if message is None and messages.type_of(text) == _CREATE:
             # The request is too large to parse, so its tools are unknown; those of earlier requests do not apply.
-            self._request = self._answer = None
+            self._request = self._response = None
             self._asked += 1
         if message is None or message.get("type") != _CREATE:
             return text
@@ -90,11 +90,11 @@ class ResponsesSocket:
         self._request["tool_choice"] = request.get("tool_choice")
         self._request["text"] = request.get("text")
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
-        self._remember_texts(*heard_in(request).texts)
+        self._remember_texts(*ReadByModel.of_request(request).texts)
         self._seed = seed_of(text.encode("utf-8", "replace"))
         for identity in used_ids(request):
             self._remember_id(identity)
-        self._answer = None
+        self._response = None
         self._asked += 1
         try:
             return mend_frame(text, self._policy, self._refusals, self.request_steps.update, message) or text
@@ -108,34 +108,34 @@ class ResponsesSocket:
         if kind is None or not (kind.startswith("response.") or kind == "error"):
             return [text]
         begins = kind == "response.created"
-        if self._answer is None or (begins and self._started and self._asked):
+        if self._response is None or (begins and self._started and self._asked):
             self._begin()
         if begins:
             # Another one for the same request means that the answer begins again.
             self._asked = max(self._asked - 1, 0)
-        assert self._answer is not None
+        assert self._response is not None
         self._started = True
-        before, mended = len(self._answer.outcomes), len(self._answer.seconds)
+        before, mended = len(self._response.outcomes), len(self._response.seconds)
         raw = messages.write(text)
-        out = self._answer.feed(raw)
-        self.outcomes += self._answer.outcomes[before:]
-        self.seconds += self._answer.seconds[mended:]
-        self.failure = self._answer.failure or self.failure
+        out = self._response.feed(raw)
+        self.outcomes += self._response.outcomes[before:]
+        self.seconds += self._response.seconds[mended:]
+        self.failure = self._response.failure or self.failure
         return [text if piece == raw else piece.decode("utf-8", "replace") for piece in out]
 
     @property
     def holding(self) -> bool:
         """Whether a tool call is held back right now."""
-        return self._answer is not None and self._answer.holding
+        return self._response is not None and self._response.holding
 
     def keep_alive(self) -> str:
         """A message of the protocol without new content, sent to the client while a call is held."""
-        assert self._answer is not None
-        return self._answer.keep_alive().decode("utf-8", "replace")
+        assert self._response is not None
+        return self._response.keep_alive().decode("utf-8", "replace")
 
     def _remember_texts(self, *texts: str) -> None:
         """Remember what the model was given to read, including what the last answer added."""
-        read_by_model = self._read_by_model if self._answer is None else self._answer.read_by_model
+        read_by_model = self._read_by_model if self._response is None else self._response.read_by_model
         self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts]))
 
     def _begin(self) -> None:
@@ -143,7 +143,7 @@ class ResponsesSocket:
         question = replace(
             read_request(self._request), used_ids=frozenset(self._used), read_by_model=self._read_by_model
         )
-        self._answer = Response(
+        self._response = Response(
             "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._note_outcome
         )
         self._started = False

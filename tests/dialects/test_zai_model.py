@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.dialects.zai_streams import CLOSED, TOOLS, WRAPPER, Backend, block, convert, received, units, utf16
 from toolcalls.dialects.zai.document import Document, text_of_units
-from toolcalls.dialects.zai.document_reader import DocumentReader, Said
+from toolcalls.dialects.zai.document_reader import DocumentReader, NewPart
 from toolcalls.turn.parts import ReasoningDelta, TextDelta
 
 # The model
@@ -173,7 +173,7 @@ def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[in
         assert sent(said, ReasoningDelta).startswith(reasoning)
 
 
-def sent(said: list[Said], kind: type[TextDelta | ReasoningDelta]) -> str:
+def sent(said: list[NewPart], kind: type[TextDelta | ReasoningDelta]) -> str:
     return of_units(utf16("".join(item.text for item in said if isinstance(item, kind))))
 
 

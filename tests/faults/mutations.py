@@ -44,7 +44,7 @@ JOINED = (
     "        response.stream = stream.feed",
     '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end(True)',
 )
-NO_END = (ENGINE + "dialects/chat/dialect.py", 'answer = self._end(b"", Finish.CUT)', "answer = None")
+NO_END = (ENGINE + "dialects/chat/dialect.py", 'verdict = self._end(b"", Finish.CUT)', "verdict = None")
 NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
 
 MUTATIONS = (
@@ -130,7 +130,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
-        ((ENGINE + "proxy/message_batch.py", "TAUGHT = _teach()", "TAUGHT = False"),),
+        ((ENGINE + "proxy/message_batch.py", "PATCHED = _patch_fragmentizer()", "PATCHED = False"),),
     ),
     Mutation(
         "client that disconnects", "test_slow.py disconnects_at_any_event", "the `error` hook closes the books", (NOT_CALLED,)
@@ -176,7 +176,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "clock jumps", "test_clocks.py told_of_once", "the keep-alive counts as something said",
-        ((ENGINE + "proxy/hold_timer.py", "if spoke or due:", "if spoke:"),),
+        ((ENGINE + "proxy/hold_timer.py", "if sent_data or due:", "if sent_data:"),),
     ),
 )  # fmt: skip
 

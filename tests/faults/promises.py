@@ -118,11 +118,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: a quoted call stays text", "../must_not_run/test_quotations.py is_text_and", "what is open is known",
-        ((ENGINE + "textcalls/quoting.py", "        self._look(self._line.length)\n        if self._fence or", "        return False\n        if self._fence or"),),
+        ((ENGINE + "textcalls/quoting.py", "        self._examine(self._line.length)\n        if self._fence or", "        return False\n        if self._fence or"),),
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",
-        ((ENGINE + "request/read_by_model.py", "        if _stands_in(wanted, self._newest):\n", "        if False:\n"),),
+        ((ENGINE + "request/read_by_model.py", "        if _appears_in(wanted, self._newest):\n", "        if False:\n"),),
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
@@ -130,8 +130,8 @@ PROMISES = (
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._memory.start(self._protocol, self._host, self._account, self._model)",
-          'self._memory.start(self._protocol, self._host, "", self._model)'),),
+        ((ENGINE + "request/reasoning.py", "self._memory.new_hash(self._protocol, self._host, self._account, self._model)",
+          'self._memory.new_hash(self._protocol, self._host, "", self._model)'),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "what was said is a part of the key",
@@ -196,7 +196,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: quotes of two kinds", "../must_not_run/test_quotes_of_another_kind.py two_readings", "a text with two ends is refused",
-        ((ENGINE + "mend/reading/strings.py", "if has_two_ends(raw, quote, place, typographic=s.typographic):", "if False:"),),
+        ((ENGINE + "mend/reading/strings.py", "if has_two_ends(raw, quote, position, typographic=s.typographic):", "if False:"),),
     ),
     Mutation(
         "promise: backslashes that are not doubled", "../must_not_run/test_escapes.py undoubled", "an escape beside undoubled backslashes is refused",
@@ -229,12 +229,12 @@ PROMISES = (
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
         ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),
-         (ENGINE + "textcalls/lead_ins/paragraph.py", "    before, sentence = _last_sentence(said)\n", "    return False\n")),
+         (ENGINE + "textcalls/lead_ins/paragraph.py", "    before, sentence = _last_sentence(text)\n", "    return False\n")),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
-        ((ENGINE + "turn/reasoning_search.py", '        """Something else was said: whatever was thought is a thought."""\n        self._answered = True',
-          '        """Something else was said: whatever was thought is a thought."""'),
+        ((ENGINE + "turn/reasoning_search.py", '        """Something else followed the reasoning: no call in it counts."""\n        self._ruled_out = True',
+          '        """Something else followed the reasoning: no call in it counts."""'),
          (ENGINE + "turn/answer.py", "        return not self._has_text\n", "        return True\n")),
     ),
     Mutation(
@@ -332,7 +332,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
-        ((ENGINE + "turn/item_assembler.py", "item = self._renamed(snapshot)", "item = None"),),
+        ((ENGINE + "turn/item_assembler.py", "item = self._by_arguments(snapshot)", "item = None"),),
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",

@@ -16,7 +16,7 @@ from tests.splits import mend
 from tests.textcalls.negatives import HERMES, KIMI, QWEN
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request import read_by_model
-from toolcalls.request.read_by_model import ReadByModel, heard_in
+from toolcalls.request.read_by_model import ReadByModel
 from toolcalls.request.request import read_request
 from toolcalls.websocket import ResponsesSocket
 
@@ -137,13 +137,13 @@ def test_results_in_the_turns_of_the_model_stand_in_the_request_too() -> None:
         {"input": [ITEMS["code"](page)]},
         {"contents": [{"role": "model", "parts": [{"toolResponse": {"response": {"text": page}}}]}]},
     ):
-        assert heard_in(request).contains_call("Bash", HERMES)
+        assert ReadByModel.of_request(request).contains_call("Bash", HERMES)
     for request in (
         {"contents": [{"role": "model", "parts": [{"text": page}]}]},
         {"messages": [{"role": "assistant", "content": [{"type": "text", "text": page}]}]},
         {"input": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": page}]}]},
     ):
-        assert not heard_in(request).contains_call("Bash", HERMES)
+        assert not ReadByModel.of_request(request).contains_call("Bash", HERMES)
 
 
 def test_one_answer_does_not_read_what_another_one_brought() -> None:

@@ -7,14 +7,14 @@ from mitmproxy.test import tflow
 from tests.proxy.test_flow_files import SCENARIO, flow_of
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
-from toolcalls.proxy.content_view import MOST_SHOWN, ViewedResponse, text_of, would_be
+from toolcalls.proxy.content_view import MOST_SHOWN, ViewedResponse, preview, view_text
 from toolcalls.recording import store
 
 
 def test_a_refused_call_has_its_reason_and_a_dropped_one_is_said_to_be_dropped() -> None:
     refused = Outcome("refused", "invalid", '{"tool":"Bash"}', "Bash", '{"a', ("sent to the invalid tool",), "cut")
     dropped = Outcome("refused", "", "", "", "{", ("dropped",), "no name", dropped=True)
-    text = text_of(ViewedResponse("chat", b"before", b"after", [refused, dropped]))
+    text = view_text(ViewedResponse("chat", b"before", b"after", [refused, dropped]))
     assert "call 1: invalid, refused: sent to the invalid tool\n  because  cut\n  name     Bash → invalid\n" in text
     assert "call 2: (no name), refused: dropped\n  because  no name\n  before   {\n  after    (dropped)" in text
     assert "── before: 6 bytes from the upstream ──\nbefore\n\n" in text
@@ -22,16 +22,16 @@ def test_a_refused_call_has_its_reason_and_a_dropped_one_is_said_to_be_dropped()
 
 
 def test_what_is_untouched_is_shown_once_and_a_long_body_is_cut() -> None:
-    text = text_of(ViewedResponse("chat", b"x" * (MOST_SHOWN + 7), b"x" * (MOST_SHOWN + 7), []))
+    text = view_text(ViewedResponse("chat", b"x" * (MOST_SHOWN + 7), b"x" * (MOST_SHOWN + 7), []))
     assert text.count("──") == 2
     assert text.endswith("x\n… 7 more bytes")
 
 
 def test_a_flow_from_a_file_shows_what_would_be_done() -> None:
     recording = store.load(SCENARIO)
-    told = would_be(flow_of(recording), Policy())
-    assert told is not None
-    assert told.after == recording.after
-    assert "loaded from a file" in text_of(told)
-    assert would_be(tflow.tflow(resp=True), Policy()) is None
-    assert would_be(tflow.tflow(), Policy()) is None
+    viewed = preview(flow_of(recording), Policy())
+    assert viewed is not None
+    assert viewed.after == recording.after
+    assert "loaded from a file" in view_text(viewed)
+    assert preview(tflow.tflow(resp=True), Policy()) is None
+    assert preview(tflow.tflow(), Policy()) is None

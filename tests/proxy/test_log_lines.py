@@ -16,7 +16,7 @@ from toolcalls.cli.doctor_checks import Finding
 from toolcalls.cli.run import say
 from toolcalls.outcome import Outcome
 from toolcalls.proxy import upstream_problems
-from toolcalls.proxy.content_view import ViewedResponse, text_of
+from toolcalls.proxy.content_view import ViewedResponse, view_text
 from toolcalls.proxy.log_lines import is_read
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.session_summary import SummaryFile, read
@@ -119,7 +119,7 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outcome = Outcome("refused", HOSTILE, HOSTILE, "x" * 1_000_000, HOSTILE, (), HOSTILE)
-    view = text_of(ViewedResponse("chat", HOSTILE.encode("utf-8", "replace"), b"after", [outcome]))
+    view = view_text(ViewedResponse("chat", HOSTILE.encode("utf-8", "replace"), b"after", [outcome]))
     assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
     file = SummaryFile(str(tmp_path / "summary"))
     file.warning(HOSTILE)

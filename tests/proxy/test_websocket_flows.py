@@ -61,10 +61,10 @@ def test_mitmproxy_keeps_no_more_of_the_messages_than_it_may_and_always_the_last
     messages.clear()
     for number in range(10_000):
         messages.append(WebSocketMessage(Opcode.TEXT, False, b"%d" % number * 100))
-        kept.came(flow, 100_000)
+        kept.add_last(flow, 100_000)
         messages[-1].content = b"changed since"
         assert sum(len(message.content) for message in messages) <= 100_000
     assert len(messages) < 200
     messages.append(WebSocketMessage(Opcode.TEXT, False, b"x" * 200_000))
-    kept.came(flow, 100_000)
+    kept.add_last(flow, 100_000)
     assert [len(message.content) for message in messages] == [200_000]

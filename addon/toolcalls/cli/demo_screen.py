@@ -149,7 +149,7 @@ def _lines(body: bytes) -> list[str]:
     kind = suffix_of(body)
     text = body.decode("utf-8", "replace")
     events = [text] if kind == ".json" else text.splitlines() if kind == ".ndjson" else _data(body)
-    return [_short(_telling(event)) for event in events]
+    return [_short(_changing_part(event)) for event in events]
 
 
 def _data(body: bytes) -> list[str]:
@@ -159,7 +159,7 @@ def _data(body: bytes) -> list[str]:
     return [text for text in data if text is not None]
 
 
-def _telling(text: str) -> str:
+def _changing_part(text: str) -> str:
     """The part of a Chat chunk or an Ollama line that changes from one to the next."""
     chunk = payload.read_strict(text)
     chunk = chunk if isinstance(chunk, dict) else {}
@@ -168,13 +168,13 @@ def _telling(text: str) -> str:
         choices = [{**chunk, "finish_reason": chunk.get("done_reason")}]
     if not isinstance(choices, list):
         return text
-    told = [
+    changing = [
         json.dumps(choice.get("delta", choice.get("message", {})), ensure_ascii=False)
         + (f" finish: {choice['finish_reason']}" if choice.get("finish_reason") else "")
         for choice in choices
         if isinstance(choice, dict)
     ]
-    return " ".join(told) or text
+    return " ".join(changing) or text
 
 
 def _short(text: str) -> str:

@@ -59,7 +59,7 @@ class Child:
         status = self._process.wait()
         return status if status >= 0 else 128 - status
 
-    def heard(self, number: int, _frame: FrameType | None) -> None:
+    def forward_signal(self, number: int, _frame: FrameType | None) -> None:
         if self._process is None:
             self._early.append(number)
         elif number not in _FROM_THE_KEYBOARD or not _terminal_is_ours():
@@ -68,7 +68,7 @@ class Child:
 
 @contextlib.contextmanager
 def _handled(number: int, child: Child) -> Iterator[None]:
-    before = signal.signal(number, child.heard)
+    before = signal.signal(number, child.forward_signal)
     try:
         yield
     finally:

@@ -291,9 +291,9 @@ def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> No
             say(bypassed)
         if not (session.reasons or session.warnings or bypassed or where):
             return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
-        told = "no answer from a model went through the proxy"
+        summary = "no answer from a model went through the proxy"
     else:
-        told = session.sentence()
+        summary = session.sentence()
         if session.refused and not (where or explained):
-            told += " (why: run it with -v, or --report calls.html)"
-    say(f"{told}: {where}" if where else told)
+            summary += " (why: run it with -v, or --report calls.html)"
+    say(f"{summary}: {where}" if where else summary)

@@ -119,25 +119,25 @@ class AnswerStream:
             self._send(Finish.COMPLETE, reply)
         pieces = self._search(read, reply)
         unchanged = pieces is None and not fragments and not follows and not (read.text and self._suppresses_text)
-        beside: list[bytes] = []
+        rest: list[bytes] = []
         held = False
         if not unchanged:
             self._writer.remember(read)
-            flowing = self._gather(read, fragments)
-            beside = self._without_calls(read, pieces, reply, calls_follow=bool(flowing))
-            reply.out += beside + flowing
-            if fragments and not flowing:
-                held = pieces is None and not beside and (stop is None or self._traits.whole_calls)
+            live_events = self._gather(read, fragments)
+            rest = self._without_calls(read, pieces, reply, calls_follow=bool(live_events))
+            reply.out += rest + live_events
+            if fragments and not live_events:
+                held = pieces is None and not rest and (stop is None or self._traits.whole_calls)
                 reply.hold(self._calls_key, read.raw if held else self._writer.calls(read))
         if stop is not None:
             if unchanged and self._let_finish_pass(stop):
                 return PASS
             if unchanged:
                 self._writer.remember(read)
-                beside = self._without_calls(read, None, reply, calls_follow=False)
-                reply.out += beside
+                rest = self._without_calls(read, None, reply, calls_follow=False)
+                reply.out += rest
             # If calls arrive whole, releasing earlier text that was held does not change this event.
-            untouched = (self._traits.whole_calls and not read.text) or (pieces is None and not beside)
+            untouched = (self._traits.whole_calls and not read.text) or (pieces is None and not rest)
             self._take_finish_reason(read, stop, reply, untouched=untouched and not fragments, held=held)
             return reply.verdict()
         if unchanged:
@@ -263,7 +263,7 @@ class AnswerStream:
             if call is None:
                 continue
             calls.append(call)
-            part = self.answer.take_live(call) if self.live else None
+            part = self.answer.next_live_part(call) if self.live else None
             if part is not None:
                 out.append(self._writer.live(part))
         if self._traits.whole_calls and calls and not (read.has_other_content or read.text) and _are_whole(fragments):
@@ -280,14 +280,14 @@ class AnswerStream:
         """Send every gathered call. True if a call was refused and the client has no part of it."""
         calls = self.answer.complete(finish, drop_refused=drop_refused, ids=self._writer.ids)
         reply.release(self._calls_key)
-        as_they_came = self._unchanged_events(calls) if self._sources else set()
+        unchanged = self._unchanged_events(calls) if self._sources else set()
         written: set[int] = set()
         for call in calls:
             source = self._sources.pop(id(call.assembled), None)
             if call.live is not None:
                 rest = call.live.rest(call.outcome)
                 reply.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
-            elif source is not None and id(source) in as_they_came:
+            elif source is not None and id(source) in unchanged:
                 reply.out += [source.raw] if id(source) not in written else []
                 written.add(id(source))
                 if source.ends:
@@ -323,7 +323,7 @@ class AnswerStream:
         """Whether a finish reason passes unchanged: no call was seen, and the reason does not promise one."""
         if self.answer.engaged or self.answer.undecided or self._writer.words.needs_calls(stop.reason):
             return False
-        self.answer.passed_stop(stop.finish)
+        self.answer.note_passed_reason(stop.finish)
         return True
 
     def _take_finish_reason(
@@ -334,7 +334,7 @@ class AnswerStream:
         `untouched`: nothing else of the event has to be sent. `held`: the event is already held byte for byte.
         """
         answer = self.answer
-        finish = Finish.CUT if answer.model_refused else stop.finish
+        finish = answer.finish_unless_refused(stop.finish)
         # Text may follow a finish reason too; then a call written as text before the reason stays text.
         waits = answer.undecided and finish is not Finish.CUT
         if not waits:
@@ -371,7 +371,7 @@ class AnswerStream:
     def break_off(self, reply: ReplyBuilder) -> None:
         """The stream ended with half an event: without an earlier finish reason, the answer was cut off."""
         if not self.answer.reasons:
-            self.answer.passed_stop(Finish.CUT)
+            self.answer.note_passed_reason(Finish.CUT)
             self._cut = True
         self.end(Finish.CUT, reply)
 

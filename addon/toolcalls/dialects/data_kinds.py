@@ -21,8 +21,8 @@ class DataKind(Enum):
     DONE = "`[DONE]`"
     SEVERAL_LINES = "lines that may be events of their own"
     BROKEN = "an object in broken JSON"
-    TRUNCATED = "the beginning of an event whose end never came"
-    OTHER = "something else, which concerns nobody"
+    TRUNCATED = "the beginning of an event whose end never arrived"
+    OTHER = "something else, which is forwarded unchanged"
 
 
 @dataclass(slots=True, frozen=True)

@@ -80,7 +80,7 @@ class ReaderWriterDialect(Dialect):
         if self._ended or self._failed or not self._stream.answer.engaged:
             return PASS
         # Clients stop at half an event, so if a call is held, they must not get the half event.
-        keeps = not self.holds_calls
+        keeps = not self.waits
         reply = ReplyBuilder(event.raw)
         self._stream.break_off(reply)
         self._ended = True
@@ -114,8 +114,8 @@ class ReaderWriterDialect(Dialect):
         return reply.replacement()
 
     @property
-    def holds_calls(self) -> bool:
-        """Whether a call, or a finish reason, is held."""
+    def waits(self) -> bool:
+        """Whether a call, or a finish reason, is held: events without data must not overtake it."""
         return self._stream.holds_calls
 
     def keep_alive(self) -> bytes:

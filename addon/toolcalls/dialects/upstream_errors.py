@@ -76,6 +76,7 @@ def _named(data: Json) -> Json | None:
 
 
 def _looks_like_one(data: Json) -> bool:
+    """Whether an object without `error` is an error by its other fields."""
     refused = data.get("base_resp")
     if isinstance(refused, dict) and not data.get("choices") and _is_code(refused.get("status_code")):
         return True

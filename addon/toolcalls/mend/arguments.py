@@ -95,6 +95,7 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
 
 
 def _mend(text: str, value: Any, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
+    """The object that a text means although it is no strict object. `value`: its strict value, or the error."""
     if _is_nothing(text):
         if not options.may_add_missing:
             raise Refusal("there are no arguments, and the answer may have been cut off before them")
@@ -118,6 +119,7 @@ def _mend(text: str, value: Any, options: ReadOptions, steps: dict[str, None], l
 def _tolerant(
     text: str, error: json.JSONDecodeError, options: ReadOptions, steps: dict[str, None], level: int
 ) -> dict[str, Any]:
+    """The object in a text that is no JSON, by the first repair that fits."""
     listed = _only_item(text)
     if listed is not None:
         return _mend_item(listed, options, steps, level)

@@ -165,6 +165,7 @@ class Mender:
     def _mend_rest(
         self, original: Outcome, sent: str, finish: Finish, drop_refused: bool, invalid_tail: str, refusal_reason: str
     ) -> Outcome:
+        """The outcome of a call of which the client has the beginning (`sent`)."""
         arguments = original.received_arguments
         if not refusal_reason and (not self._policy.arguments or not self._policy.touches(original.name)):
             return replace(original, status="repaired") if original.steps else original
@@ -186,6 +187,7 @@ class Mender:
         return replace(refused, arguments=sent + (invalid_tail or ("" if open_prefix else "{")))
 
     def _mend(self, original: Outcome, finish: Finish, value: dict[str, Any] | None) -> Outcome:
+        """The outcome of a call: its name is mended first, then its arguments."""
         name, arguments = original.received_name, original.received_arguments
         meant = value if name or value is not None else self._read(arguments, finish).value
         named = self._named(name, meant, original.namespace)
@@ -228,9 +230,9 @@ class Mender:
 
     def _contradicts(self, inside: object, arguments: str) -> bool:
         """Whether the arguments of a call differ from those in its name."""
-        told = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
+        in_name = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
         own = self._read(arguments, Finish.COMPLETE).value
-        return bool(told) and bool(own) and told != own
+        return bool(in_name) and bool(own) and in_name != own
 
     @staticmethod
     def _arguments_in_name(named: NameMended, arguments: str) -> str:
@@ -248,6 +250,7 @@ class Mender:
         tool: Tool | None,
         known: dict[str, Any] | None = None,
     ) -> Outcome:
+        """Mend the arguments of a call, then their shape, then check whether required ones are missing."""
         if known is not None:
             mended = Mended("valid", arguments, known)
         else:

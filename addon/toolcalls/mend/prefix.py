@@ -38,12 +38,12 @@ _WORDS = {"t": "rue", "f": "alse", "n": "ull"}
 class StrictPrefix:
     """A check of the fragments of one JSON object. Once a character does not fit, nothing fits any more."""
 
-    __slots__ = ("_key", "_left", "_lists", "_place", "_stack")
+    __slots__ = ("_key", "_left", "_lists", "_position", "_stack")
 
     def __init__(self, *, lists: bool = False) -> None:
         """`lists`: a list is accepted too."""
         self._lists = lists
-        self._place = _START
+        self._position = _START
         self._stack: list[str] = []
         self._left = ""
         """The missing rest of a word; for a \\u escape, one character per missing digit."""
@@ -52,20 +52,20 @@ class StrictPrefix:
     @property
     def complete(self) -> bool:
         """Whether the text so far is a complete object."""
-        return self._place == _END
+        return self._position == _END
 
     @property
     def broken(self) -> bool:
-        return self._place == _BROKEN
+        return self._position == _BROKEN
 
     def feed(self, text: str) -> int:
         """How many characters of `text` keep the whole a strict prefix."""
         at, size = 0, len(text)
-        while at < size and self._place != _BROKEN:
-            place = self._place
-            if place == _IN_STRING:
+        while at < size and self._position != _BROKEN:
+            position = self._position
+            if position == _IN_STRING:
                 at = self._in_string(text, at)
-            elif place < _IN_STRING:
+            elif position < _IN_STRING:
                 at = self._between(text, at)
             else:
                 at = self._in_token(text, at)
@@ -76,9 +76,9 @@ class StrictPrefix:
         if end == len(text):
             return end
         if text[end] == '"':
-            self._place = _COLON if self._key else _AFTER
+            self._position = _COLON if self._key else _AFTER
         elif text[end] == "\\":
-            self._place = _ESCAPE
+            self._position = _ESCAPE
         else:
             return self._break(end)
         return end + 1
@@ -88,104 +88,104 @@ class StrictPrefix:
         at = _SPACE.match(text, at).end()  # type: ignore[union-attr]
         if at == len(text):
             return at
-        character, place = text[at], self._place
-        if place in (_VALUE, _FIRST_ITEM):
-            if character == "]" and place == _FIRST_ITEM:
+        character, position = text[at], self._position
+        if position in (_VALUE, _FIRST_ITEM):
+            if character == "]" and position == _FIRST_ITEM:
                 return self._close(character, at)
             return self._value(character, at)
-        if place in (_FIRST_KEY, _KEY):
+        if position in (_FIRST_KEY, _KEY):
             if character == '"':
-                self._place, self._key = _IN_STRING, True
+                self._position, self._key = _IN_STRING, True
                 return at + 1
-            return self._close(character, at) if place == _FIRST_KEY else self._break(at)
-        if place == _AFTER:
+            return self._close(character, at) if position == _FIRST_KEY else self._break(at)
+        if position == _AFTER:
             if character == ",":
-                self._place = _KEY if self._stack[-1] == "}" else _VALUE
+                self._position = _KEY if self._stack[-1] == "}" else _VALUE
                 return at + 1
             return self._close(character, at)
-        if place == _COLON and character == ":":
-            self._place = _VALUE
+        if position == _COLON and character == ":":
+            self._position = _VALUE
             return at + 1
-        if place == _START and character == "{":
+        if position == _START and character == "{":
             return self._open("}", _FIRST_KEY, at)
-        if place == _START and character == "[" and self._lists:
+        if position == _START and character == "[" and self._lists:
             return self._open("]", _FIRST_ITEM, at)
         return self._break(at)
 
     def _value(self, character: str, at: int) -> int:
         if character == '"':
-            self._place, self._key = _IN_STRING, False
+            self._position, self._key = _IN_STRING, False
         elif character == "{":
             return self._open("}", _FIRST_KEY, at)
         elif character == "[":
             return self._open("]", _FIRST_ITEM, at)
         elif character in _WORDS:
-            self._place, self._left = _WORD, _WORDS[character]
+            self._position, self._left = _WORD, _WORDS[character]
         elif character == "-":
-            self._place = _MINUS
+            self._position = _MINUS
         elif "0" <= character <= "9":
-            self._place = _ZERO if character == "0" else _INTEGER
+            self._position = _ZERO if character == "0" else _INTEGER
         else:
             return self._break(at)
         return at + 1
 
     def _in_token(self, text: str, at: int) -> int:
-        character, place = text[at], self._place
-        if place == _ESCAPE:
+        character, position = text[at], self._position
+        if position == _ESCAPE:
             if character == "u":
-                self._place, self._left = _UNICODE, "0000"
+                self._position, self._left = _UNICODE, "0000"
             elif character in '"\\/bfnrt':
-                self._place = _IN_STRING
+                self._position = _IN_STRING
             else:
                 return self._break(at)
-        elif place == _UNICODE:
+        elif position == _UNICODE:
             if character not in _HEX:
                 return self._break(at)
             self._left = self._left[1:]
-            self._place = _UNICODE if self._left else _IN_STRING
-        elif place == _WORD:
+            self._position = _UNICODE if self._left else _IN_STRING
+        elif position == _WORD:
             if character != self._left[0]:
                 return self._break(at)
             self._left = self._left[1:]
-            self._place = _WORD if self._left else _AFTER
+            self._position = _WORD if self._left else _AFTER
         else:
             return self._in_number(text, at)
         return at + 1
 
     def _in_number(self, text: str, at: int) -> int:
-        character, place = text[at], self._place
+        character, position = text[at], self._position
         if "0" <= character <= "9":
-            if place == _MINUS:
-                self._place = _ZERO if character == "0" else _INTEGER
-            elif place in _DIGIT_STEPS:
-                self._place = _DIGIT_STEPS[place]
+            if position == _MINUS:
+                self._position = _ZERO if character == "0" else _INTEGER
+            elif position in _DIGIT_STEPS:
+                self._position = _DIGIT_STEPS[position]
                 return _DIGITS.match(text, at).end()  # type: ignore[union-attr]
             else:
                 return self._break(at)
             return at + 1
-        following = _NUMBER_STEPS.get((place, character))
+        following = _NUMBER_STEPS.get((position, character))
         if following is not None:
-            self._place = following
+            self._position = following
             return at + 1
-        if place not in _WHOLE_NUMBERS:
+        if position not in _WHOLE_NUMBERS:
             return self._break(at)
-        self._place = _AFTER
+        self._position = _AFTER
         return self._between(text, at)
 
-    def _open(self, closer: str, place: int, at: int) -> int:
+    def _open(self, closer: str, position: int, at: int) -> int:
         if len(self._stack) == MAX_DEPTH:
             return self._break(at)
         self._stack.append(closer)
-        self._place = place
+        self._position = position
         return at + 1
 
     def _close(self, character: str, at: int) -> int:
         if not self._stack or character != self._stack[-1]:
             return self._break(at)
         self._stack.pop()
-        self._place = _AFTER if self._stack else _END
+        self._position = _AFTER if self._stack else _END
         return at + 1
 
     def _break(self, at: int) -> int:
-        self._place = _BROKEN
+        self._position = _BROKEN
         return at

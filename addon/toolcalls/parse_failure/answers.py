@@ -136,10 +136,10 @@ _OLLAMA_END = {"done": True, "done_reason": "stop"}
 
 
 def _ollama_stream(calls: Sequence[Outcome], identity: str, model: str) -> bytes:
-    told = {**_ollama_document(calls, identity, model), "done": False}
-    del told["done_reason"]
-    end = {**told, "message": {"role": "assistant", "content": ""}, **_OLLAMA_END}
-    return b"".join(write(line).encode("utf-8", "backslashreplace") + b"\n" for line in (told, end))
+    line = {**_ollama_document(calls, identity, model), "done": False}
+    del line["done_reason"]
+    end = {**line, "message": {"role": "assistant", "content": ""}, **_OLLAMA_END}
+    return b"".join(write(one).encode("utf-8", "backslashreplace") + b"\n" for one in (line, end))
 
 
 def _ollama_document(calls: Sequence[Outcome], identity: str, model: str) -> Json:

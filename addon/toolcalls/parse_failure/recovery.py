@@ -23,7 +23,7 @@ _OVER = re.compile(rb'"(?:finish_reason|refusal)"\s*+:\s*+"[^"]')
 """The answer has ended or is a refusal, so a call that an error quotes later does not belong to it."""
 _IN_STREAMS = ("chat", "messages", "responses")
 """Not Ollama: its last line, if it is an error, is passed on, because the model's reasoning came before it."""
-_SPOKEN = re.compile(rb'"content"\s*+:\s*+"[^"]')
+_TEXT = re.compile(rb'"content"\s*+:\s*+"[^"]')
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,7 +38,7 @@ class Recovered:
 class Recovery:
     """Recovers calls from the errors of one response."""
 
-    __slots__ = ("_ask", "_over", "_policy", "_protocol", "_request", "_seen", "_spoken")
+    __slots__ = ("_ask", "_has_text", "_over", "_policy", "_protocol", "_request", "_seen")
 
     def __init__(self, protocol: str, request: Request, policy: Policy, ask: Ask) -> None:
         self._protocol = protocol
@@ -47,7 +47,7 @@ class Recovery:
         self._ask = ask
         self._seen = False
         self._over = False
-        self._spoken = False
+        self._has_text = False
         """The client got text of the model. The first event with text is always parsed."""
 
     @staticmethod
@@ -79,7 +79,7 @@ class Recovery:
         raw = event.raw
         calls = self._calls(event.data or "") if may_quote(raw) and not (self._over or undecided) else []
         self._over = self._over or _DONE in raw or _OVER.search(raw) is not None
-        self._spoken = self._spoken or _SPOKEN.search(raw) is not None
+        self._has_text = self._has_text or _TEXT.search(raw) is not None
         if not calls:
             return [], []
         if first:
@@ -93,7 +93,7 @@ class Recovery:
 
     def _calls(self, body: bytes | str) -> list[Outcome]:
         quoted = quoted_in(body)
-        if quoted is None or (quoted.rest and self._spoken):
+        if quoted is None or (quoted.rest and self._has_text):
             # The text before a call decides whether the call is meant or quoted as an example.
             return []
         return read_calls(quoted, self._request, Tools(_ours(self._request, self._policy)), self._ask)

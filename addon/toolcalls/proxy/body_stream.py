@@ -14,7 +14,7 @@ from types import FrameType
 from ..engine import Recovered, Response
 from ..recording.captured import MAX_KEPT as MAX_KEPT
 from ..recording.captured import CapturedBytes
-from .hold_timer import HoldTimer, speaks
+from .hold_timer import HoldTimer, has_data
 
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
@@ -146,7 +146,7 @@ class BodyStream:
         """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
         if not self._hold.running:
             self._found()
-        if self._hold.keep_alive_due(now, holding=self.response.holding, spoke=speaks(out)):
-            said = self.response.keep_alive()
-            return [*out, said] if said else out
+        if self._hold.keep_alive_due(now, holding=self.response.holding, sent_data=has_data(out)):
+            event = self.response.keep_alive()
+            return [*out, event] if event else out
         return out

@@ -13,12 +13,12 @@ logger = logging.getLogger("toolfix")
 
 
 class CallLog:
-    """The log of one answer. It keeps the place as text and not the flow, which could not be freed otherwise."""
+    """The log of one answer. It keeps the endpoint as text and not the flow, which could not be freed otherwise."""
 
-    __slots__ = ("_counts", "_found", "_place")
+    __slots__ = ("_counts", "_endpoint", "_found")
 
-    def __init__(self, place: str) -> None:
-        self._place = place
+    def __init__(self, endpoint: str) -> None:
+        self._endpoint = endpoint
         self._found = False
         self._counts: Counter[str] = Counter()
 
@@ -26,12 +26,12 @@ class CallLog:
         """The first fragment or block of a call arrived. Logged once, and again only after a call was sent."""
         if not self._found:
             self._found = True
-            self._say(f"{self._place}: found a tool call; it is held until it is complete.")
+            self._log(f"{self._endpoint}: found a tool call; it is held until it is complete.")
 
     def decided(self, outcome: Outcome) -> None:
         """The outcome of a call, or of an answer that was asked for as JSON, is known."""
         if not outcome.is_call:
-            self._say(f"{self._place}: a JSON answer was mended, {len(outcome.arguments):,} characters.")
+            self._log(f"{self._endpoint}: a JSON answer was mended, {len(outcome.arguments):,} characters.")
             return
         self.found()
         self._found = False
@@ -39,13 +39,13 @@ class CallLog:
         name = outcome.name or "(no name)"
         identity = f" ({outcome.id})" if outcome.id else ""
         what = "dropped" if outcome.dropped else "sent"
-        self._say(
-            f"{self._place}: {what} {name}{identity}: {STATUS_WORDS[outcome.status]}, "
+        self._log(
+            f"{self._endpoint}: {what} {name}{identity}: {STATUS_WORDS[outcome.status]}, "
             f"{len(outcome.arguments):,} characters."
         )
 
     @staticmethod
-    def _say(line: str) -> None:
+    def _log(line: str) -> None:
         # An answer may have hundreds of calls, and a line costs mitmproxy just as much time if no handler shows it.
         if is_read(logging.DEBUG):
             logger.debug(line)
@@ -53,4 +53,4 @@ class CallLog:
     def done(self) -> None:
         """The answer is over."""
         counts = ", ".join(f"{number} {status}" for status, number in sorted(self._counts.items()))
-        self._say(f"{self._place}: the answer is done; calls: {counts or 'none'}.")
+        self._log(f"{self._endpoint}: the answer is done; calls: {counts or 'none'}.")

@@ -33,16 +33,16 @@ class ViewedResponse(NamedTuple):
     note: str = ""
 
 
-Look = Callable[[http.HTTPFlow], ViewedResponse | None]
+FindResponse = Callable[[http.HTTPFlow], ViewedResponse | None]
 
 
-def text_of(told: ViewedResponse) -> str:
+def view_text(viewed: ViewedResponse) -> str:
     """The text of the view."""
-    counts = [f"{sum(o.status == status for o in told.outcomes)} {word}" for status, word in STATUS_WORDS.items()]
-    calls = "1 tool call" if len(told.outcomes) == 1 else f"{len(told.outcomes)} tool calls"
-    lines = [f"{told.protocol}: {calls} ({', '.join(counts)})"]
-    lines += [told.note] if told.note else []
-    for number, outcome in enumerate(told.outcomes, 1):
+    counts = [f"{sum(o.status == status for o in viewed.outcomes)} {word}" for status, word in STATUS_WORDS.items()]
+    calls = "1 tool call" if len(viewed.outcomes) == 1 else f"{len(viewed.outcomes)} tool calls"
+    lines = [f"{viewed.protocol}: {calls} ({', '.join(counts)})"]
+    lines += [viewed.note] if viewed.note else []
+    for number, outcome in enumerate(viewed.outcomes, 1):
         done = ", ".join(outcome.steps)
         lines += [
             "",
@@ -56,17 +56,17 @@ def text_of(told: ViewedResponse) -> str:
         lines += [
             "  after    (dropped)" if outcome.dropped else f"  after    {shown_lines(outcome.arguments, MOST_SHOWN)}"
         ]
-    if told.before == told.after:
-        return "\n".join([*lines, "", f"── unchanged: {len(told.before):,} bytes ──", _body(told.before)])
+    if viewed.before == viewed.after:
+        return "\n".join([*lines, "", f"── unchanged: {len(viewed.before):,} bytes ──", _body(viewed.before)])
     return "\n".join(
         [
             *lines,
             "",
-            f"── before: {len(told.before):,} bytes from the upstream ──",
-            _body(told.before),
+            f"── before: {len(viewed.before):,} bytes from the upstream ──",
+            _body(viewed.before),
             "",
-            f"── after: {len(told.after):,} bytes for the client ──",
-            _body(told.after),
+            f"── after: {len(viewed.after):,} bytes for the client ──",
+            _body(viewed.after),
         ]
     )
 
@@ -76,23 +76,23 @@ def _body(data: bytes) -> str:
     return text if len(data) <= MOST_SHOWN else f"{text}\n… {len(data) - MOST_SHOWN:,} more bytes"
 
 
-def would_be(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
+def preview(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
     """What toolfix would do with the answer of a flow that did not pass through it (one loaded from a file)."""
     protocol = protocol_of(flow.request.path)
     body = content(flow.response) if flow.response else None
     if protocol is None or not body:
         return None
     request = content(flow.request)
-    answer = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
-    after = mend_whole(answer, body)
+    response = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
+    after = mend_whole(response, body)
     return ViewedResponse(
-        protocol, body, after, answer.outcomes, "This flow was loaded from a file: this is what toolfix would do."
+        protocol, body, after, response.outcomes, "This flow was loaded from a file: this is what toolfix would do."
     )
 
 
-def _shown(data: bytes, flow: object, message: object, look: Look) -> str:
-    if isinstance(flow, http.HTTPFlow) and message is flow.response and (told := look(flow)):
-        return text_of(told)
+def _shown(data: bytes, flow: object, message: object, find: FindResponse) -> str:
+    if isinstance(flow, http.HTTPFlow) and message is flow.response and (viewed := find(flow)):
+        return view_text(viewed)
     return "toolfix has nothing to show for this message.\n\n" + _body(data)
 
 
@@ -102,9 +102,9 @@ def _priority(flow: object, message: object) -> float:
     return 10 if changed else -1
 
 
-def register(look: Look) -> Callable[[], None]:
+def register(find: FindResponse) -> Callable[[], None]:
     """Add the view to mitmproxy; return a function that removes it."""
-    view: Any = _new_view(look) if hasattr(contentviews, "Contentview") else _old_view(look)
+    view: Any = _new_view(find) if hasattr(contentviews, "Contentview") else _old_view(find)
     views: Any = contentviews
     if hasattr(views, "Contentview"):
         # This replaces the view of a script that was reloaded. mitmproxy 12 has no way to remove a view.
@@ -117,14 +117,14 @@ def register(look: Look) -> Callable[[], None]:
     return lambda: views.remove(view) if view in views.views else None
 
 
-def _old_view(look: Look) -> Any:
+def _old_view(find: FindResponse) -> Any:
     base: Any = getattr(contentviews, "View")  # noqa: B009
 
     class OldView(base):  # type: ignore[misc]
         name = NAME
 
         def __call__(self, data: bytes, **known: Any) -> tuple[str, Iterator[list[tuple[str, str]]]]:
-            text = _shown(data, known.get("flow"), known.get("http_message"), look)
+            text = _shown(data, known.get("flow"), known.get("http_message"), find)
             return "toolfix", ([("text", line)] for line in text.split("\n"))
 
         def render_priority(self, data: bytes, **known: Any) -> float:
@@ -133,14 +133,14 @@ def _old_view(look: Look) -> Any:
     return OldView()
 
 
-def _new_view(look: Look) -> Any:
+def _new_view(find: FindResponse) -> Any:
     base: Any = getattr(contentviews, "Contentview")  # noqa: B009
 
     class NewView(base):  # type: ignore[misc]
         name = NAME
 
         def prettify(self, data: bytes, metadata: Any) -> str:
-            return _shown(data, metadata.flow, metadata.http_message, look)
+            return _shown(data, metadata.flow, metadata.http_message, find)
 
         def render_priority(self, data: bytes, metadata: Any) -> float:
             return _priority(metadata.flow, metadata.http_message)

@@ -45,7 +45,7 @@ class FlowState:
         protocol: str,
         request: Request,
         request_body: bytes | None,
-        where: str,
+        endpoint: str,
         reasoning: ReasoningSession,
     ) -> None:
         self.protocol = protocol
@@ -61,7 +61,7 @@ class FlowState:
         """The mended request, if the request was changed."""
         # Not a method of this object: that would be a reference cycle, and bodies must be freed with their flow.
         self.seed = Seed(request_body)
-        self.log = CallLog(where)
+        self.log = CallLog(endpoint)
 
 
 flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
@@ -75,6 +75,6 @@ def content(message: http.Message) -> bytes:
     return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
 
 
-def place(flow: http.HTTPFlow) -> str:
+def endpoint(flow: http.HTTPFlow) -> str:
     """The host and the path, for a log line."""
     return shown(f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}")

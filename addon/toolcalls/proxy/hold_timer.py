@@ -26,22 +26,22 @@ class HoldTimer:
         """Whether a call was held at the last update."""
         return self._held_since is not None
 
-    def keep_alive_due(self, now: float, *, holding: bool, spoke: bool) -> bool:
+    def keep_alive_due(self, now: float, *, holding: bool, sent_data: bool) -> bool:
         """Update the timer; whether a keep-alive event should be sent now.
 
-        `spoke`: an event that resets the idle timers of clients was sent just now.
+        `sent_data`: an event that resets the idle timers of clients was sent just now.
         """
         if self._held_since is None:
             self._held_since = now
         self.longest = max(self.longest, now - self._held_since)
-        due = not spoke and now - max(self._silent_since, self._held_since) >= KEEP_ALIVE_SECONDS
+        due = not sent_data and now - max(self._silent_since, self._held_since) >= KEEP_ALIVE_SECONDS
         if not holding:
             self._held_since = None
-        if spoke or due:
+        if sent_data or due:
             self._silent_since = now
         return due and holding
 
 
-def speaks(out: list[bytes]) -> bool:
+def has_data(out: list[bytes]) -> bool:
     """Whether these pieces contain an event with data. A comment does not reset a timer that counts events."""
     return any(_DATA.search(piece) for piece in out)

@@ -23,7 +23,7 @@ from . import content_view, upstream_problems
 from .accounts import account_of
 from .body_stream import BodyStream
 from .exchanges import exchange_of
-from .flows import FlowState, content, flows, place
+from .flows import FlowState, content, endpoint, flows
 from .passed_body import PassedBody
 from .reporting import Reporter
 from .settings import Settings
@@ -47,40 +47,48 @@ class HttpFlows:
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
     def request(self, flow: http.HTTPFlow, protocol: str) -> None:
+        """Read a request, and mend it before it is sent."""
         if flow.request.stream:
             limit = getattr(ctx.options, "stream_large_bodies", None)
             logger.warning(
-                f"{place(flow)}: the request is larger than stream_large_bodies={limit}: "
+                f"{endpoint(flow)}: the request is larger than stream_large_bodies={limit}: "
                 "it and its answer pass unchanged."
             )
             return
         body = content(flow.request)
-        asked = decode(body)
+        request_json = decode(body)
         account = account_of(flow.request.headers, flow.request.path)
-        session = self._reasoning.session(protocol, flow.request.pretty_host, account, asked, flow.request.path)
-        asked_for = read_request(asked, protocol, flow.request.path)
-        state = self.open[flow] = FlowState(protocol, asked_for, body, place(flow), session)
+        session = self._reasoning.session(
+            protocol, flow.request.pretty_host, account, request_json, flow.request.path
+        )
+        request = read_request(request_json, protocol, flow.request.path)
+        state = self.open[flow] = FlowState(protocol, request, body, endpoint(flow), session)
         if _is_signed(flow.request):
             return
-        state.changed = self._mend_request(flow, state, asked)
+        state.changed = self._mend_request(flow, state, request_json)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
             if state.changed is not None and state.changed.body is not body:
                 # mitmproxy compresses it again, as the request's header says.
                 flow.request.content = state.changed.body
 
-    def _mend_request(self, flow: http.HTTPFlow, state: FlowState, asked: dict[str, Any] | None) -> Changed | None:
+    def _mend_request(
+        self, flow: http.HTTPFlow, state: FlowState, request_json: dict[str, Any] | None
+    ) -> Changed | None:
         policy, body = self._settings.policy, state.request_body or b""
         try:
-            changed = mend_request(state.protocol, body, asked, policy, self._refusals, state.reasoning.recall)
+            changed = mend_request(state.protocol, body, request_json, policy, self._refusals, state.reasoning.recall)
         except Exception:
-            logger.exception(f"{place(flow)}: toolfix failed and let the request pass unchanged; please report this.")
+            logger.exception(
+                f"{endpoint(flow)}: toolfix failed and let the request pass unchanged; please report this."
+            )
             return None
         if changed is not None:
             self._reporter.request(flow, state.protocol, changed.steps)
         return changed
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
+        """Decide whether the response is mended while it streams, passes, or is mended as a whole."""
         state, response = self.open.get(flow), flow.response
         if response is None or response.raw_content is not None:
             # When mitmproxy replays a flow, or another addon answers, the body is already there.
@@ -102,7 +110,7 @@ class HttpFlows:
         state.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
         stream = state.stream = BodyStream(
-            self._answer(state),
+            self._new_response(state),
             observe=observe,
             doubtful_end=response.is_http2,
             ends=_is_the_end,
@@ -122,6 +130,7 @@ class HttpFlows:
         response.stream = stream.feed
 
     def response(self, flow: http.HTTPFlow) -> None:
+        """Take a response that is complete, and report what was done with it."""
         passed = self._passing.pop(flow, None)
         if passed is not None and flow.response is not None and passed.kept.complete:
             flow.response.raw_content = passed.kept.joined()
@@ -156,7 +165,9 @@ class HttpFlows:
             # The client read the error status and hung up before the end of the body.
             self._no_answer(flow, flow.response)
         if state.stream is not None and state.stream.response.holding:
-            logger.warning(f"{place(flow)}: the connection broke while a tool call was held; it was not delivered.")
+            logger.warning(
+                f"{endpoint(flow)}: the connection broke while a tool call was held; it was not delivered."
+            )
         self._close(flow, state, broken=True)
 
     def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
@@ -164,7 +175,8 @@ class HttpFlows:
         sentence = upstream_problems.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
-    def _answer(self, state: FlowState) -> Response:
+    def _new_response(self, state: FlowState) -> Response:
+        """The engine's response object for a flow."""
         remember, note = self._refusals.remember, state.log.decided
 
         def on_outcome(outcome: Outcome) -> None:
@@ -190,14 +202,16 @@ class HttpFlows:
         try:
             answer = None if gone else recovered(state.protocol, state.request, policy, body, state.seed)
         except Exception:
-            logger.exception(f"{place(flow)}: toolfix failed and let the error pass unchanged; please report this.")
+            logger.exception(
+                f"{endpoint(flow)}: toolfix failed and let the error pass unchanged; please report this."
+            )
             answer = None
         if answer is None or self._settings.observes:
             self._no_answer(flow, response)
         if answer is None:
             return
         state.upstream_status = response.status_code
-        state.stream = BodyStream.of_recovered(self._answer(state), body, answer)
+        state.stream = BodyStream.of_recovered(self._new_response(state), body, answer)
         for outcome in answer.outcomes:
             state.log.decided(outcome)
         if not self._settings.observes:
@@ -215,11 +229,11 @@ class HttpFlows:
         try:
             body = decode_whole(response.raw_content, response.headers.get("content-encoding", ""))
         except Corrupt as error:
-            logger.warning(f"{place(flow)}: the body cannot be decoded ({error}); it passes unchanged.")
+            logger.warning(f"{endpoint(flow)}: the body cannot be decoded ({error}); it passes unchanged.")
             return
         if not body:
             return
-        stream = state.stream = BodyStream(self._answer(state))
+        stream = state.stream = BodyStream(self._new_response(state))
         mended = b"".join([*stream.feed(body), *stream.end(sure=True)])
         if mended != body and not self._settings.observes:
             # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
@@ -251,14 +265,14 @@ class HttpFlows:
             state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), stream.response.outcomes)
         except Exception:
             logger.exception(
-                f"{place(flow)}: toolfix cannot remember the reasoning of this answer; please report this."
+                f"{endpoint(flow)}: toolfix cannot remember the reasoning of this answer; please report this."
             )
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows for a flow, open or finished."""
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
-            return content_view.would_be(flow, self._settings.policy)
+            return content_view.preview(flow, self._settings.policy)
         before = b"".join(decoded(state.stream.before, state.encoding))
         note = "Observed only: the client got the original answer." if self._settings.observes else ""
         outcomes = state.stream.response.outcomes

@@ -17,8 +17,8 @@ class KeptMessages:
     def __init__(self) -> None:
         self._sizes: WeakKeyDictionary[http.HTTPFlow, int] = WeakKeyDictionary()
 
-    def came(self, flow: http.HTTPFlow, most: int) -> None:
-        """A message arrived, the last one of the flow. It is never dropped, because it is still being sent."""
+    def add_last(self, flow: http.HTTPFlow, most: int) -> None:
+        """Count the last message of a flow, which is never dropped, because it is still being sent."""
         messages = flow.websocket.messages if flow.websocket else []
         size = self._sizes.get(flow, 0) + sum(map(_size, messages[-1:]))
         if size > most:

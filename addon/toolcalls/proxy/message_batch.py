@@ -1,4 +1,4 @@
-"""Sends several WebSocket messages in the place of one.
+"""Sends several WebSocket messages instead of one.
 
 mitmproxy can inject messages, but an injected message is sent after everything that arrived in the same read, even
 after the closing of the socket: a call would follow the end of its answer, or be lost. mitmproxy's `Fragmentizer`
@@ -23,9 +23,9 @@ class MessageBatch(bytes):
 
     def __new__(cls, texts: Sequence[str]) -> MessageBatch:
         messages = tuple(text.encode("utf-8", "surrogatepass") for text in texts)
-        several = super().__new__(cls, b"\n".join(messages))
-        several.messages = messages
-        return several
+        batch = super().__new__(cls, b"\n".join(messages))
+        batch.messages = messages
+        return batch
 
 
 def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]
         message.drop()  # type: ignore[no-untyped-call]
     elif len(texts) == 1:
         message.text = texts[0]
-    elif TAUGHT:
+    elif PATCHED:
         message.content = MessageBatch(texts)
     else:
         message.text = texts[0]
@@ -42,18 +42,19 @@ def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]
             ctx.master.commands.call("inject.websocket", flow, True, text.encode("utf-8", "surrogatepass"), True)
 
 
-def _teach() -> bool:
+def _patch_fragmentizer() -> bool:
+    """Make mitmproxy send a `MessageBatch` as several messages. False if this mitmproxy has no such class."""
     known = getattr(layer, "Fragmentizer", None)
     if known is None:
         return False
-    one = known.__call__
+    send_one = known.__call__
 
-    def each(self: Any, content: bytes) -> Iterator[Any]:
+    def send_each(self: Any, content: bytes) -> Iterator[Any]:
         for message in content.messages if isinstance(content, MessageBatch) else (content,):
-            yield from one(self, message)
+            yield from send_one(self, message)
 
-    known.__call__ = each
+    known.__call__ = send_each
     return True
 
 
-TAUGHT = _teach()
+PATCHED = _patch_fragmentizer()

@@ -18,7 +18,7 @@ from ..wire.events import MOST_CALLS
 from . import session_summary
 from .body_stream import LONG_HOLD_SECONDS
 from .exchanges import exchange_of
-from .flows import CHANGED, FlowState, place
+from .flows import CHANGED, FlowState, endpoint
 from .log_lines import guard, is_read
 from .metrics import Metrics
 from .settings import Settings
@@ -55,13 +55,13 @@ class Reporter:
     def request(self, flow: http.HTTPFlow, protocol: str, steps: Mapping[str, int]) -> None:
         """Log and count what was mended in a request."""
         would = "would have mended" if self._settings.observes else "mended"
-        said = ", ".join(f"{number} × {step}" for step, number in steps.items())
+        done = ", ".join(f"{number} × {step}" for step, number in steps.items())
         if steps.keys() <= LEFT:
             logger.info(
-                f"{place(flow)}: the request is too large to mend in time; these parts were sent unchanged: {said}"
+                f"{endpoint(flow)}: the request is too large to mend in time; these parts were sent unchanged: {done}"
             )
         else:
-            logger.info(f"{place(flow)}: {would} the request: {said}")
+            logger.info(f"{endpoint(flow)}: {would} the request: {done}")
         self.metrics.mended_request(protocol, steps)
 
     def calls(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
@@ -73,7 +73,7 @@ class Reporter:
             would = "would have " if self._settings.observes else ""
             refused = sum(outcome.status == "refused" for outcome in more)
             logger.info(
-                f"{place(flow)}: {would}mended {len(more) - refused} more calls and {would}refused {refused}."
+                f"{endpoint(flow)}: {would}mended {len(more) - refused} more calls and {would}refused {refused}."
             )
 
     def call(self, flow: http.HTTPFlow, outcome: Outcome) -> None:
@@ -84,34 +84,36 @@ class Reporter:
         name = shown(outcome.received_name) or "(no name)"
         sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
         if outcome.status == "refused":
-            logger.warning(f"{place(flow)}: {would}refused {name}: {shown(outcome.reason, 400)} ({sizes})")
+            logger.warning(f"{endpoint(flow)}: {would}refused {name}: {shown(outcome.reason, 400)} ({sizes})")
         else:
-            logger.info(f"{place(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
+            logger.info(f"{endpoint(flow)}: {would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
         if not is_read(logging.DEBUG):
             return
-        logger.debug(f"{place(flow)}: {name} before {_sample(outcome.received_arguments)}")
-        logger.debug(f"{place(flow)}: {name} after {_sample(outcome.arguments)}")
+        logger.debug(f"{endpoint(flow)}: {name} before {_sample(outcome.received_arguments)}")
+        logger.debug(f"{endpoint(flow)}: {name} after {_sample(outcome.arguments)}")
 
     def response(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool) -> None:
         """Report what was done with a response that is over."""
         stream = state.stream
         assert stream is not None
-        answer = stream.response
-        if answer.failure is not None:
-            self._failure(flow, state, answer.failure)
-        if answer.limited:
+        response = stream.response
+        if response.failure is not None:
+            self._failure(flow, state, response.failure)
+        if response.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or work that would delay other streams"
-            logger.warning(f"{place(flow)}: the answer is over a limit ({most}); the rest passed unchanged.")
-        if answer.changed_sent_text and not self._settings.observes:
+            logger.warning(f"{endpoint(flow)}: the answer is over a limit ({most}); the rest passed unchanged.")
+        if response.changed_sent_text and not self._settings.observes:
             changed = "the host changed text that the client had already received"
-            logger.warning(f"{place(flow)}: {changed}; the client keeps the old text.")
+            logger.warning(f"{endpoint(flow)}: {changed}; the client keeps the old text.")
         long_held = stream.longest_hold > LONG_HOLD_SECONDS
         if long_held:
-            logger.info(f"{place(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete.")
-        self.calls(flow, answer.outcomes)
-        self._mark(flow, answer.outcomes)
+            logger.info(
+                f"{endpoint(flow)}: a tool call was held for {stream.longest_hold:.0f} s until it was complete."
+            )
+        self.calls(flow, response.outcomes)
+        self._mark(flow, response.outcomes)
         state.log.done()
-        self._count(state.protocol, answer, long_held=long_held, broken=broken)
+        self._count(state.protocol, response, long_held=long_held, broken=broken)
         recorder = self._settings.recorder
         if recorder:
             exchange = state.exchange or exchange_of(flow, stream, state, self._settings.texts)
@@ -132,13 +134,13 @@ class Reporter:
         flow.marked = flow.marked or MARK
         flow.comment = flow.comment or f"toolfix: {would}{did} {shown(first.received_name)}: {shown(why)}{more}"
 
-    def _count(self, protocol: str, answer: Response, *, long_held: bool, broken: bool) -> None:
-        self.summary.answer(answer.outcomes, observed=self._settings.observes)
-        self.metrics.called(protocol, answer.outcomes, answer.seconds)
+    def _count(self, protocol: str, response: Response, *, long_held: bool, broken: bool) -> None:
+        self.summary.answer(response.outcomes, observed=self._settings.observes)
+        self.metrics.called(protocol, response.outcomes, response.seconds)
         self.metrics.answered(
             protocol,
-            failed=answer.failure is not None,
-            limited=answer.limited,
+            failed=response.failure is not None,
+            limited=response.limited,
             long_held=long_held,
             broken=broken,
         )
@@ -146,15 +148,15 @@ class Reporter:
     def _failure(self, flow: http.HTTPFlow, state: FlowState, failure: BaseException) -> None:
         if isinstance(failure, Inflated):
             cut = "" if self._settings.observes else "the answer was cut off: "
-            logger.warning(f"{place(flow)}: {cut}{failure}.")
+            logger.warning(f"{endpoint(flow)}: {cut}{failure}.")
         elif isinstance(failure, Corrupt):
             logger.warning(
-                f"{place(flow)}: the body is not {state.encoding}, although its header says so ({failure}); "
+                f"{endpoint(flow)}: the body is not {state.encoding}, although its header says so ({failure}); "
                 "from there on it passes unchanged."
             )
         else:
             logger.error(
-                f"{place(flow)}: toolfix failed ({failure!r}) and let the answer pass unchanged; "
+                f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the answer pass unchanged; "
                 "please report this with the recording.",
                 exc_info=failure,
             )

@@ -30,9 +30,9 @@ class SummaryFile:
 
     def answer(self, outcomes: Iterable[Outcome], *, observed: bool = False) -> None:
         """Write an answer and its calls. `observed`: nothing was changed; this is what would have been done."""
-        told = list(outcomes)
-        calls = [outcome.status for outcome in told if outcome.is_call]
-        in_json = len(told) - len(calls)
+        reported = list(outcomes)
+        calls = [outcome.status for outcome in reported if outcome.is_call]
+        in_json = len(reported) - len(calls)
         self._write({"calls": calls, "observed": observed, **({"in_json": in_json} if in_json else {})})
 
     def warning(self, sentence: str) -> None:
@@ -79,14 +79,15 @@ class Summary:
         """What was done, in one line."""
         calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
         done = "would have been " if self.observed else ""
-        told = f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
+        summary = f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
         if not self.in_json:
-            return told
+            return summary
         answers = "1 JSON answer" if self.in_json == 1 else f"{self.in_json} JSON answers"
-        return f"{told}; {answers} {done}mended"
+        return f"{summary}; {answers} {done}mended"
 
 
 def read(path: Path) -> Summary:
+    """The summary of a session from its file."""
     session = Summary()
     try:
         lines = path.read_bytes().splitlines()

@@ -14,7 +14,7 @@ from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .call_log import CallLog
 from .exchanges import socket_exchange_of
-from .flows import place, socket_exchanges, socket_logs, sockets
+from .flows import endpoint, socket_exchanges, socket_logs, sockets
 from .hold_timer import HoldTimer
 from .kept_messages import KeptMessages
 from .message_batch import deliver
@@ -44,7 +44,7 @@ class WebSocketFlows:
 
     def start(self, flow: http.HTTPFlow) -> None:
         socket = self._sockets[flow] = ResponsesSocket(self._settings.policy, self._refusals)
-        self._logs[flow] = CallLog(place(flow))
+        self._logs[flow] = CallLog(endpoint(flow))
         if self._settings.recorder:
             exchange = socket_exchange_of(flow, socket.outcomes, self._settings.texts)
             self._exchanges[flow] = exchange
@@ -52,7 +52,8 @@ class WebSocketFlows:
         self._reporter.summary.answer([], observed=self._settings.observes)
 
     def message(self, flow: http.HTTPFlow) -> None:
-        self._kept.came(flow, self._settings.most_kept)
+        """Take a message of either side, and send what it becomes."""
+        self._kept.add_last(flow, self._settings.most_kept)
         socket = self._sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None
         if socket is None or message is None or message.injected:
@@ -81,18 +82,18 @@ class WebSocketFlows:
                 # The recording has reached its limit, so it keeps no more calls either.
                 del socket.outcomes[known:]
             if not self._settings.observes:
-                spoken = self._keep_alive(flow, socket, frames)
-                if spoken != [message.text]:
-                    deliver(flow, message, spoken)
+                outgoing = self._keep_alive(flow, socket, frames)
+                if outgoing != [message.text]:
+                    deliver(flow, message, outgoing)
 
     def _keep_alive(self, flow: http.HTTPFlow, socket: ResponsesSocket, frames: list[str]) -> list[str]:
         """Add a keep-alive message if one is due while a call is held. It is not recorded."""
         now = self._clock()
         timer = self._timers.setdefault(flow, HoldTimer(now))
         held = socket.holding or timer.running
-        due = held and timer.keep_alive_due(now, holding=socket.holding, spoke=bool(frames))
-        said = socket.keep_alive() if due else ""
-        return [said] if said else frames
+        due = held and timer.keep_alive_due(now, holding=socket.holding, sent_data=bool(frames))
+        message = socket.keep_alive() if due else ""
+        return [message] if message else frames
 
     def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
         """Report the calls of the last message. `known`: how many calls there were before it."""
@@ -118,4 +119,6 @@ class WebSocketFlows:
         if self._settings.recorder and exchange:
             self._settings.recorder.write(exchange)
         if socket.failure is not None:
-            logger.error(f"{place(flow)}: toolfix failed ({socket.failure!r}) and let the messages pass unchanged.")
+            logger.error(
+                f"{endpoint(flow)}: toolfix failed ({socket.failure!r}) and let the messages pass unchanged."
+            )

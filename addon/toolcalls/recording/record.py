@@ -254,9 +254,9 @@ class _Bodies(NamedTuple):
 def _bodies(exchange: Exchange) -> _Bodies:
     over, transcript = exchange.over, exchange.transcript
     if isinstance(transcript, SocketTranscript):
-        came, went = transcript.before.frames[:], transcript.after.frames[:]
-        start = came[0].when if came else 0.0
-        return _Bodies(".jsonl", over, frames.lines(came, start), frames.lines(went, start), [])
+        before_frames, after_frames = transcript.before.frames[:], transcript.after.frames[:]
+        start = before_frames[0].when if before_frames else 0.0
+        return _Bodies(".jsonl", over, frames.lines(before_frames, start), frames.lines(after_frames, start), [])
     pieces = decoded(transcript.before, exchange.encoding)
     before = b"".join(pieces)
     chunks = _chunks(pieces, transcript.before.times[:])

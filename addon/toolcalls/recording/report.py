@@ -37,8 +37,8 @@ def write_report(directory: Path, target: Path) -> None:
     store.private_report(target, page(directory).encode())
 
 
-def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
-    """The page. `told` is called with a sentence about each recording that cannot be shown."""
+def page(directory: Path, warn: Callable[[str], None] = lambda _: None) -> str:
+    """The page. `warn` is called with a sentence about each recording that cannot be shown."""
     shown: list[tuple[dict[str, Any], str]] = []
     room = MOST_OF_ALL_BODIES
     for path in store.find(directory):
@@ -46,7 +46,7 @@ def page(directory: Path, told: Callable[[str], None] = lambda _: None) -> str:
             recording = store.load(path)
             flow = described(recording)
         except (NoRecording, BadOption) as error:
-            told(str(error))
+            warn(str(error))
             continue
         body = _json(_bodies(recording))
         room -= len(body)
@@ -178,13 +178,13 @@ def _defects(calls: list[dict[str, Any]]) -> list[str]:
 
 def _flags(recording: Recording) -> list[str]:
     flow = recording.flow
-    told = {
+    flags = {
         "observed only": flow.get("policy", {}).get("toolfix_mode") == "observe",
         "the connection broke": flow.get("broken") is True,
         "not complete": not recording.complete,
         f"HTTP {flow.get('status')}": flow.get("status") not in (200, None),
     }
-    return [text for text, yes in told.items() if yes]
+    return [text for text, applies in flags.items() if applies]
 
 
 def _cut_call(call: dict[str, Any]) -> dict[str, Any]:

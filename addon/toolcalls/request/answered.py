@@ -81,6 +81,7 @@ def _is_document(body: bytes) -> bool:
 
 
 def _chat(body: bytes) -> AnsweredTurn:
+    """Read an answer of Chat."""
     if _is_document(body):
         choices = [json.loads(body)["choices"]]
         messages = [choice["message"] for [choice] in choices]
@@ -92,28 +93,29 @@ def _chat(body: bytes) -> AnsweredTurn:
                     raise ValueError("several answers")
                 messages.append(choice.get("delta") or {})
     turn = AnsweredTurn()
-    said: dict[str, list[str]] = {}
+    pieces: dict[str, list[str]] = {}
+    """The pieces of each field."""
     details: list[Json] = []
     ids: dict[str, None] = {}
     for message in messages:
         for key in FIELDS["chat"]:
             value = message.get(key)
             if isinstance(value, str):
-                said.setdefault(key, []).append(value)
+                pieces.setdefault(key, []).append(value)
             elif key == DETAILS and value:
                 _add_details(details, value)
         if isinstance(message.get("content"), str):
-            said.setdefault("content", []).append(message["content"])
+            pieces.setdefault("content", []).append(message["content"])
         for call in message.get("tool_calls") or ():
             if call.get("id"):
                 ids.setdefault(call["id"])
             if EXTRA in call and ids:
                 turn.extras[call.get("id") or next(reversed(ids))] = write(call[EXTRA])
     turn.ids = list(ids)
-    turn.text = "".join(said.pop("content", ()))
+    turn.text = "".join(pieces.pop("content", ()))
     turn.fields = {DETAILS: write([*map(_joined, details)])} if details else {}
     turn.fields |= {
-        key: write("".join(said[key])) for key in FIELDS["chat"] if key in said and key not in turn.fields
+        key: write("".join(pieces[key])) for key in FIELDS["chat"] if key in pieces and key not in turn.fields
     }
     return turn
 
@@ -144,6 +146,7 @@ def _joined(entry: Json) -> Json:
 
 
 def _messages(body: bytes) -> AnsweredTurn:
+    """Read an answer of Messages."""
     if _is_document(body):
         return _of_blocks(json.loads(body)["content"])
     blocks: dict[int, Json] = {}
@@ -161,6 +164,7 @@ def _messages(body: bytes) -> AnsweredTurn:
 
 
 def _responses(body: bytes) -> AnsweredTurn:
+    """Read an answer of Responses."""
     if _is_document(body):
         return _of_items(json.loads(body)["output"])
     items: dict[int, Json] = {}
@@ -199,22 +203,24 @@ def _of_blocks(blocks: list[Json]) -> AnsweredTurn:
 
 
 def _ollama(body: bytes) -> AnsweredTurn:
+    """Read an answer of Ollama."""
     turn = AnsweredTurn()
     texts: list[str] = []
-    thoughts: list[str] = []
+    reasoning: list[str] = []
     for line in body.splitlines():
         message = json.loads(line).get("message") if line.strip() else None
         if message:
             texts.append(message.get("content") or "")
             if isinstance(message.get("thinking"), str):
-                thoughts.append(message["thinking"])
+                reasoning.append(message["thinking"])
     turn.text = "".join(texts)
-    if thoughts:
-        turn.fields["thinking"] = write("".join(thoughts))
+    if reasoning:
+        turn.fields["thinking"] = write("".join(reasoning))
     return turn
 
 
 def _gemini(body: bytes) -> AnsweredTurn:
+    """Read an answer of Gemini."""
     start = body.lstrip()[:1]
     if start in (b"{", b"["):
         whole = json.loads(body)

@@ -20,7 +20,8 @@ class BlockForm(ABC):
     """Whether two calls with one id are rejected; if not, the host only counts the results of each turn."""
 
     @abstractmethod
-    def is_of_model(self, message: Json) -> bool: ...
+    def is_of_model(self, message: Json) -> bool:
+        """Whether the model wrote this message."""
 
     @abstractmethod
     def call_in(self, block: Json) -> Json | None:
@@ -35,7 +36,7 @@ class BlockForm(ABC):
         """Whether this block is a result, whoever has to send it."""
 
     @abstractmethod
-    def says_something(self, block: Json) -> bool:
+    def can_stand_alone(self, block: Json) -> bool:
         """Whether the host accepts a message with this block alone."""
 
     @abstractmethod
@@ -43,7 +44,8 @@ class BlockForm(ABC):
         """The id of a call, or the id that a result names; empty if there is none."""
 
     @abstractmethod
-    def words_of(self, result: Json) -> str: ...
+    def words_of(self, result: Json) -> str:
+        """The text of a result."""
 
     @abstractmethod
     def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:
@@ -58,8 +60,10 @@ class BlockForm(ABC):
         """A block with words of the user."""
 
     def of_user(self, blocks: Sequence[str]) -> str:
+        """A message of the user with these blocks."""
         return f'{{"role":"user","{self.blocks}":[{",".join(blocks)}]}}'
 
     def list_of(self, message: Json) -> list[Json]:
+        """The blocks of a message."""
         blocks = message.get(self.blocks)
         return blocks if isinstance(blocks, list) else []

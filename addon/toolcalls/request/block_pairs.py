@@ -34,23 +34,24 @@ class _UserTurn:
 
 
 class BlockPairs:
-    def __init__(self, form: BlockForm, messages: list[Json], revision: RequestEdit, at: Path, body: bytes) -> None:
+    def __init__(self, form: BlockForm, messages: list[Json], edit: RequestEdit, at: Path, body: bytes) -> None:
         self._form = form
         self._messages = messages
-        self._revision = revision
+        self._edit = edit
         self._at = at
         self._body = body
         self._batches: list[Batch] = []
         self._turns: list[list[int] | _UserTurn] = []
         self._strays: list[PlacedResult] = []
-        self._places: list[tuple[int, int]] = []
+        self._positions: list[tuple[int, int]] = []
         """The numbers of message and block of each result."""
         self._copies = Copies()
         self._calls: dict[str, Json] = {}
         self._texts: dict[Path, str] = {}
 
     def mend(self) -> None:
-        self._copies = find_copies(self._form, self._messages, self._revision)
+        """Put every result behind its call, and write what is missing."""
+        self._copies = find_copies(self._form, self._messages, self._edit)
         unclear = self._read()
         pairing = pair(self._batches, self._strays, unclear)
         displaced = [
@@ -68,10 +69,10 @@ class BlockPairs:
             else:
                 order += turn
         self._write_copies()
-        self._revision.count_pairing(pairing)
-        self._revision.count("result moved", len(displaced))
+        self._edit.count_pairing(pairing)
+        self._edit.count("result moved", len(displaced))
         if order != list(range(len(self._messages))):
-            self._revision.edits.arrange(self._at, order)
+            self._edit.edits.arrange(self._at, order)
 
     # Reading
 
@@ -104,22 +105,22 @@ class BlockPairs:
         return [
             call
             for number in run
-            for place, block in enumerate(self._form.list_of(self._messages[number]))
-            if (call := self._form.call_in(block)) is not None and (number, place) not in self._copies.blocks
+            for index, block in enumerate(self._form.list_of(self._messages[number]))
+            if (call := self._form.call_in(block)) is not None and (number, index) not in self._copies.blocks
         ]
 
     def _read_user(self, run: list[int], calls: list[Json], unclear: set[str]) -> None:
         """Read a turn of the user behind these calls; leave it alone if a call is unclear or must not be touched."""
         placed = [
-            (number, place, result)
+            (number, index, result)
             for number in run
-            for place, block in enumerate(self._form.list_of(self._messages[number]))
+            for index, block in enumerate(self._form.list_of(self._messages[number]))
             if (result := self._form.result_in(block)) is not None
         ]
         ids, answered = self._form.ids(calls, [result for _, _, result in placed])
         batch = Batch(ids) if calls else None
         turn = self._placed_in(run, batch, [(*one, identity) for one, identity in zip(placed, answered, strict=True)])
-        touches = all(self._revision.touches(call.get("name")) for call in calls)
+        touches = all(self._edit.touches(call.get("name")) for call in calls)
         if not all(ids) or not touches or (batch is not None and batch.ambiguous):
             unclear.update(filter(None, ids))
             self._turns.append(run)
@@ -134,14 +135,15 @@ class BlockPairs:
     def _placed_in(
         self, run: list[int], batch: Batch | None, placed: Sequence[tuple[int, int, Json, str]]
     ) -> _UserTurn:
+        """A turn of the user with these results, and which of them are behind another block."""
         turn = _UserTurn(run, batch)
         leads = self._leading(run)
-        for number, place, result, identity in placed:
+        for number, index, result, identity in placed:
             if identity:
-                one = PlacedResult(len(self._places), identity, self._form.words_of(result))
-                self._places.append((number, place))
+                one = PlacedResult(len(self._positions), identity, self._form.words_of(result))
+                self._positions.append((number, index))
                 turn.results.append(one)
-                if self._form.results_lead and (number, place) >= leads:
+                if self._form.results_lead and (number, index) >= leads:
                     turn.displaced.add(one)
         if batch is not None:
             batch.results = turn.results
@@ -153,33 +155,34 @@ class BlockPairs:
             message = self._messages[number]
             if not isinstance(message.get(self._form.blocks), list):
                 return number, 0
-            for place, block in enumerate(self._form.list_of(message)):
+            for index, block in enumerate(self._form.list_of(message)):
                 if not self._form.is_result(block):
-                    return number, place
+                    return number, index
         return len(self._messages), 0
 
     # Writing
 
     def _path(self, result: PlacedResult) -> Path:
-        message, block = self._places[result.number]
+        message, block = self._positions[result.number]
         return (*self._at, message, self._form.blocks, block)
 
     def _write_copies(self) -> None:
-        self._revision.count("repeated message", len(self._copies.messages))
-        self._revision.count("repeated call", len(self._copies.blocks))
-        for number, places in self._copies.left_of(self._form, self._messages).items():
-            self._revision.edits.arrange((*self._at, number, self._form.blocks), places)
+        self._edit.count("repeated message", len(self._copies.messages))
+        self._edit.count("repeated call", len(self._copies.blocks))
+        for number, kept in self._copies.left_of(self._form, self._messages).items():
+            self._edit.edits.arrange((*self._at, number, self._form.blocks), kept)
 
     def _write_turn(self, turn: _UserTurn, pairing: Pairing, order: list[int | str]) -> None:
+        """Add the messages of a turn to `order`, with the results that it keeps, gets and lacks."""
         batch = turn.batch or Batch([])
         staying = {result for result in batch.kept if result not in turn.displaced}
         moving = set(batch.kept) - staying
         leaving = [one for one in turn.results if one in pairing.leaving or one in moving]
         added = [self._texts[self._path(one)] for one in (*batch.kept, *batch.late) if one not in staying]
         added += [self._form.cancelled(call, self._calls[call]) for call in batch.missing]
-        self._revision.count("cancelled call", len(batch.missing))
+        self._edit.count("cancelled call", len(batch.missing))
         first = turn.messages[0] if turn.messages else -1
-        lead = sum(self._places[result.number][0] == first for result in staying)
+        lead = sum(self._positions[result.number][0] == first for result in staying)
         if added and not (lead and self._leads(first, staying)):
             order.append(self._form.of_user(added))
             added, lead = [], 0
@@ -187,15 +190,15 @@ class BlockPairs:
         written = len(order)
         gone_from: dict[int, dict[int, PlacedResult]] = {}
         for one in leaving:
-            number, place = self._places[one.number]
-            gone_from.setdefault(number, {})[place] = one
+            number, index = self._positions[one.number]
+            gone_from.setdefault(number, {})[index] = one
         for number in turn.messages:
             gone = gone_from.get(number, {})
             blocks: list[int | str] = []
-            for place in range(len(self._form.list_of(self._messages[number]))):
-                left = gone.get(place)
+            for index in range(len(self._form.list_of(self._messages[number]))):
+                left = gone.get(index)
                 if left is None:
-                    blocks.append(place)
+                    blocks.append(index)
                 elif not staying and (text := kept_as_text([left] if left in pairing.orphans else ())):
                     blocks.append(write(self._form.text(text)))
             if number == first and added:
@@ -204,7 +207,7 @@ class BlockPairs:
                 order.append(number)
             elif blocks:
                 order.append(number)
-                self._revision.edits.arrange((*self._at, number, self._form.blocks), blocks)
+                self._edit.edits.arrange((*self._at, number, self._form.blocks), blocks)
         if staying and (text := kept_as_text(orphans)):
             order.append(self._form.of_user([write(self._form.text(text))]))
         if turn.messages and len(order) == written and not (batch.kept or batch.late or batch.missing):
@@ -213,4 +216,4 @@ class BlockPairs:
 
     def _leads(self, number: int, staying: set[PlacedResult]) -> bool:
         """Whether the message begins with a result that stays."""
-        return any(self._places[result.number] == (number, 0) for result in staying)
+        return any(self._positions[result.number] == (number, 0) for result in staying)

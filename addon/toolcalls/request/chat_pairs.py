@@ -21,16 +21,16 @@ Json = dict[str, Any]
 _TOOL = ("tool", "function")
 
 
-def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
+def mend_pairs(request: Json, edit: RequestEdit, at: Path, body: bytes) -> None:
     messages = request.get("messages")
     if isinstance(messages, list) and all(isinstance(message, dict) for message in messages):
-        _ChatPairs(messages, revision, (*at, "messages")).mend()
+        _ChatPairs(messages, edit, (*at, "messages")).mend()
 
 
 class _ChatPairs:
-    def __init__(self, messages: list[Json], revision: RequestEdit, at: Path) -> None:
+    def __init__(self, messages: list[Json], edit: RequestEdit, at: Path) -> None:
         self._messages = messages
-        self._revision = revision
+        self._edit = edit
         self._at = at
         self._batches: dict[int, Batch] = {}
         """By the number of the message with the calls."""
@@ -43,7 +43,7 @@ class _ChatPairs:
         pairing = pair(list(self._batches.values()), self._strays, unclear)
         order = self._arranged(pairing)
         if order != list(range(len(self._messages))):
-            self._revision.edits.arrange(self._at, order)
+            self._edit.edits.arrange(self._at, order)
 
     def _read(self) -> set[str]:
         """Find the calls and the results behind them; returns the ids that are unclear."""
@@ -57,7 +57,7 @@ class _ChatPairs:
                 if last == number - 1 and last in self._batches and same(self._messages[last], message):
                     self._doubled.add(last)
                     del self._batches[last]
-                    self._revision.count("repeated message")
+                    self._edit.count("repeated message")
                 behind, last = self._batch(calls, unclear), number
                 if behind is not None:
                     self._batches[number] = behind
@@ -67,8 +67,8 @@ class _ChatPairs:
                 self._leave_ambiguous(last, unclear)
                 behind, last = None, -1
                 if calls == [] and message.get("content"):
-                    self._revision.edits.remove((*self._at, number, "tool_calls"))
-                    self._revision.count("empty list of calls")
+                    self._edit.edits.remove((*self._at, number, "tool_calls"))
+                    self._edit.count("empty list of calls")
         self._leave_ambiguous(last, unclear)
         return unclear
 
@@ -78,7 +78,7 @@ class _ChatPairs:
         ids = [entry.get("id") if isinstance(entry, dict) else None for entry in entries]
         texts = [identity for identity in ids if isinstance(identity, str) and identity]
         of_host = any(one.startswith(SERVER_CALLS) for one in texts)
-        if len(texts) == len(ids) and not of_host and all(self._revision.touches(_name(entry)) for entry in entries):
+        if len(texts) == len(ids) and not of_host and all(self._edit.touches(_name(entry)) for entry in entries):
             return Batch(texts)
         unclear.update(texts)
         return None
@@ -104,6 +104,7 @@ class _ChatPairs:
             del self._batches[last]
 
     def _arranged(self, pairing: Pairing) -> list[int | str]:
+        """The messages in their new order: numbers, and texts of new ones."""
         out: list[int | str] = []
         gone: list[PlacedResult] = []
         kept = {result.number for batch in self._batches.values() for result in batch.kept}
@@ -121,10 +122,10 @@ class _ChatPairs:
             if batch is not None:
                 out += [one.number for one in (*batch.kept, *batch.late)]
                 out += [write({"role": "tool", "tool_call_id": call, "content": CANCELLED}) for call in batch.missing]
-                self._revision.count("cancelled call", len(batch.missing))
+                self._edit.count("cancelled call", len(batch.missing))
         self._close_gap(out, gone, None, pairing, words)
-        self._revision.count_pairing(pairing)
-        words.write(self._revision, self._at)
+        self._edit.count_pairing(pairing)
+        words.write(self._edit, self._at)
         return out
 
     def _close_gap(
@@ -168,11 +169,11 @@ class _AddedWords:
         self.before: dict[int, list[str]] = {}
         self.behind: dict[int, list[str]] = {}
 
-    def write(self, revision: RequestEdit, at: Path) -> None:
+    def write(self, edit: RequestEdit, at: Path) -> None:
         for number in {*self.before, *self.behind}:
             before, behind = (BETWEEN.join(filter(None, side.get(number, ()))) for side in (self.before, self.behind))
             if before or behind:
-                revision.edits.rewrite((*at, number, "content"), partial(with_text, before=before, behind=behind))
+                edit.edits.rewrite((*at, number, "content"), partial(with_text, before=before, behind=behind))
 
 
 def _name(entry: Json) -> object:

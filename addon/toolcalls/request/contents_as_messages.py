@@ -37,7 +37,7 @@ def contents_as_messages(request: Json) -> list[tuple[int, Any]]:
 
 def call_parts(content: Json) -> list[int]:
     """The numbers of the parts of a content that are calls."""
-    return [place for place, part in enumerate(parts_in(content)) if entry_in(part, CALL) is not None]
+    return [number for number, part in enumerate(parts_in(content)) if entry_in(part, CALL) is not None]
 
 
 def parts_in(content: Json) -> list[Json]:
@@ -57,16 +57,16 @@ def _as_message(content: Json) -> Json:
         results = [entry for part in parts if (entry := entry_in(part, RESULT)) is not None]
         if not results:
             return {"role": "user", "content": text}
-        said = [{"type": "text", "text": identity_of(entry.get("name"), entry.get("response"))} for entry in results]
-        return {"role": "tool", "tool_call_id": "results", "content": said}
+        answers = [{"type": "text", "text": identity_of(one.get("name"), one.get("response"))} for one in results]
+        return {"role": "tool", "tool_call_id": "results", "content": answers}
     message: Json = {"role": "assistant", "content": text, "tool_calls": []}
     for part in parts:
         call = entry_in(part, CALL)
         if call is not None:
             signature = next((part[key] for key in _SPELLINGS if part.get(key)), None)
             number = str(len(message["tool_calls"]))
-            made = {"name": call.get("name"), "arguments": call.get("args"), NUMBER: number, EXTRA: signature}
-            message["tool_calls"].append(made)
+            entry = {"name": call.get("name"), "arguments": call.get("args"), NUMBER: number, EXTRA: signature}
+            message["tool_calls"].append(entry)
     if not message["tool_calls"] or message["tool_calls"][0][EXTRA]:
         message["reasoning"] = ""
     return message

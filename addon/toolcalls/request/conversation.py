@@ -63,22 +63,25 @@ def calls_of(message: Json) -> list[str]:
     found: list[str] = []
     for entry in listed(message.get("tool_calls")) or listed(message.get("content")):
         if isinstance(entry, dict) and entry.get("type") in (None, "function", "tool_use"):
-            made = entry.get("function")
-            said = made if isinstance(made, dict) else entry
-            given = said.get("arguments") if "arguments" in said else said.get("input")
-            found.append(known_as(upstream_id(entry.get("id")), said.get("name"), given))
+            function = entry.get("function")
+            call = function if isinstance(function, dict) else entry
+            given = call.get("arguments") if "arguments" in call else call.get("input")
+            found.append(known_as(upstream_id(entry.get("id")), call.get("name"), given))
     return found
 
 
 def listed(value: object) -> list[Any]:
+    """The value if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
 def upstream_id(identity: object) -> str:
+    """The id that the host gave to a call, whether or not the client knows it as an id of ours."""
     return (restore(identity) or identity) if isinstance(identity, str) else ""
 
 
 def results_of(message: Json) -> list[str]:
+    """The results in a message, each with the id of its call."""
     content = message.get("content")
     blocks = content if message.get("role") == "user" and isinstance(content, list) else [message]
     results = [block for block in blocks if isinstance(block, dict)]

@@ -16,12 +16,12 @@ Json = dict[str, Any]
 _NOT_COMPARED = ("id", "status")
 
 
-def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], revision: RequestEdit) -> set[int]:
+def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], edit: RequestEdit) -> set[int]:
     """The numbers of the items to remove. `outputs`: the output type of each type of call."""
     calls: dict[str, list[int]] = defaultdict(list)
     answers: dict[str, list[int]] = defaultdict(list)
     reasoned: set[int] = set()
-    given_back = revision.ids_given_back()
+    given_back = edit.ids_given_back()
     in_reasoned_row = False
     for number, item in enumerate(items):
         kind, identity = str(item.get("type")), item.get("call_id")
@@ -31,20 +31,20 @@ def find_copied_items(items: Sequence[Json], outputs: Mapping[str, str], revisio
             reasoned.add(number)
         if isinstance(identity, str) and identity and identity not in given_back:
             (answers if kind in outputs.values() else calls)[identity].append(number)
-    leaving: set[int] = set()
-    for identity, places in calls.items():
-        if len(places) < 2 or _each_is_answered(places, answers[identity]):
+    removed: set[int] = set()
+    for identity, numbers in calls.items():
+        if len(numbers) < 2 or _each_is_answered(numbers, answers[identity]):
             continue
-        if _are_copies([items[place] for place in places], outputs, revision):
-            kept = next((place for place in places if place in reasoned), places[0])
-            leaving.update(place for place in places if place != kept)
-    return leaving
+        if _are_copies([items[number] for number in numbers], outputs, edit):
+            kept = next((number for number in numbers if number in reasoned), numbers[0])
+            removed.update(number for number in numbers if number != kept)
+    return removed
 
 
-def _are_copies(calls: Sequence[Json], outputs: Mapping[str, str], revision: RequestEdit) -> bool:
-    said = [{key: value for key, value in call.items() if key not in _NOT_COMPARED} for call in calls]
-    ours = all(str(call.get("type")) in outputs and revision.touches(call.get("name")) for call in calls)
-    return ours and all(same(said[0], other) for other in said[1:])
+def _are_copies(calls: Sequence[Json], outputs: Mapping[str, str], edit: RequestEdit) -> bool:
+    contents = [{key: value for key, value in call.items() if key not in _NOT_COMPARED} for call in calls]
+    ours = all(str(call.get("type")) in outputs and edit.touches(call.get("name")) for call in calls)
+    return ours and all(same(contents[0], other) for other in contents[1:])
 
 
 def _each_is_answered(calls: Sequence[int], answers: Sequence[int]) -> bool:

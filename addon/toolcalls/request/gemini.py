@@ -15,14 +15,14 @@ from .request_edit import RequestEdit
 Json = dict[str, Any]
 
 
-def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
+def mend(request: Json, edit: RequestEdit, at: Path = ()) -> None:
     asked, inside = inner(request)
-    for place, call in _entries(asked):
+    for path, call in _entries(asked):
         identity = call.get("id")
         if isinstance(identity, str):
-            revision.restore_id((*at, *inside, *place, "id"), identity)
-        if place[-1] in CALL and call.get("args") is not None:
-            revision.mend_call_object((*at, *inside, *place), call, "args", call.get("name"))
+            edit.restore_id((*at, *inside, *path, "id"), identity)
+        if path[-1] in CALL and call.get("args") is not None:
+            edit.mend_call_object((*at, *inside, *path), call, "args", call.get("name"))
 
 
 def _entries(request: Json) -> Iterator[tuple[Path, Json]]:

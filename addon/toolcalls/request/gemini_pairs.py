@@ -22,12 +22,12 @@ from .request_edit import RequestEdit
 Json = dict[str, Any]
 
 
-def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
+def mend_pairs(request: Json, edit: RequestEdit, at: Path, body: bytes) -> None:
     asked, inside = inner(request)
     contents = asked.get("contents")
     # With `cachedContent`, calls may be in the context that the server keeps.
     if isinstance(contents, list) and all(map(_is_plain, contents)) and not asked.get("cachedContent"):
-        BlockPairs(_GeminiForm(), contents, revision, (*at, *inside, "contents"), body).mend()
+        BlockPairs(_GeminiForm(), contents, edit, (*at, *inside, "contents"), body).mend()
 
 
 def _is_plain(content: object) -> bool:
@@ -56,7 +56,7 @@ class _GeminiForm(BlockForm):
     def result_in(self, block: Json) -> Json | None:
         return entry_in(block, RESULT)
 
-    def says_something(self, block: Json) -> bool:
+    def can_stand_alone(self, block: Json) -> bool:
         return not block.get("thought")
 
     def id_of(self, entry: Json) -> str:
@@ -64,15 +64,17 @@ class _GeminiForm(BlockForm):
 
     def words_of(self, result: Json) -> str:
         response = result.get("response")
-        said = list(response.values()) if isinstance(response, dict) else []
+        values = list(response.values()) if isinstance(response, dict) else []
         # This becomes part of a text, so a number that JSON does not have is no reason to fail.
-        return said[0] if len(said) == 1 and isinstance(said[0], str) else json.dumps(response) if said else ""
+        if len(values) == 1 and isinstance(values[0], str):
+            return values[0]
+        return json.dumps(response) if values else ""
 
     def ids(self, calls: Sequence[Json], results: Sequence[Json]) -> tuple[list[str], list[str]]:
         self._turn += 1
         if len(calls) == len(results):
-            places = [f"{self._turn}\0{place}" for place in range(len(calls))]
-            return places, places
+            keys = [f"{self._turn}\0{number}" for number in range(len(calls))]
+            return keys, keys
         given = [self.id_of(entry) for entry in (*calls, *results)]
         if not all(given):
             names = [entry.get("name") for entry in (*calls, *results)]

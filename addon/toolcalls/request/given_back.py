@@ -14,7 +14,8 @@ from .pairs import text_of
 
 Json = dict[str, Any]
 
-NOTHING_SAID = '""'
+NO_REASONING = '""'
+"""The JSON text of empty reasoning, for hosts that insist on the field."""
 
 
 @dataclass(slots=True)
@@ -58,32 +59,32 @@ def put_back(given: Mapping[int, GivenBack], request: Json, edits: Edits, at: Pa
     if isinstance(asked.get("contents"), list):
         for number, back in given.items():
             content = asked["contents"][number]
-            places = call_parts(content)
+            numbers = call_parts(content)
             for call, text in back.extras.items():
-                part = (*at, *inside, "contents", number, "parts", places[call])
-                _set(edits, part, content["parts"][places[call]], SIGNATURE, text)
+                part = (*at, *inside, "contents", number, "parts", numbers[call])
+                _set(edits, part, content["parts"][numbers[call]], SIGNATURE, text)
                 count("signature given back")
         return steps
     for number, back in given.items():
         message = request["messages"][number]
-        place = (*at, "messages", number)
+        path = (*at, "messages", number)
         for key, text in back.fields.items():
-            _set(edits, place, message, key, text)
-            count("empty reasoning" if text == NOTHING_SAID else "reasoning given back")
+            _set(edits, path, message, key, text)
+            count("empty reasoning" if text == NO_REASONING else "reasoning given back")
         for call, text in back.extras.items():
-            _set(edits, (*place, "tool_calls", call), message["tool_calls"][call], EXTRA, text)
+            _set(edits, (*path, "tool_calls", call), message["tool_calls"][call], EXTRA, text)
             count("signature given back")
         if back.blocks:
-            edits.arrange((*place, "content"), [*back.blocks, *range(len(message["content"]))])
+            edits.arrange((*path, "content"), [*back.blocks, *range(len(message["content"]))])
             count("reasoning given back")
     return steps
 
 
-def _set(edits: Edits, place: Path, entry: Json, key: str, text: str) -> None:
+def _set(edits: Edits, path: Path, entry: Json, key: str, text: str) -> None:
     if key in entry:
-        edits.replace((*place, key), text)
+        edits.replace((*path, key), text)
     else:
-        edits.add(place, key, text)
+        edits.add(path, key, text)
 
 
 def lacking(message: Json, turn: AnsweredTurn) -> GivenBack:

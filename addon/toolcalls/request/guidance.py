@@ -81,17 +81,17 @@ def blames_arguments(content: object, *, failed: bool = False) -> bool:
     if first is None:
         return False
     blames = _BLAMES.match(first) or (failed and _BLAMES_WITHIN.search(first, 0, _NEAR))
-    return bool(blames) and not says(content, _ASKED)
+    return bool(blames) and not contains(content, _ASKED)
 
 
-def says(content: object, line: str) -> bool:
-    """Whether the result contains this line already."""
+def contains(content: object, words: str) -> bool:
+    """Whether the result contains these words already."""
     if isinstance(content, str):
-        return line in content
-    return isinstance(content, list) and any(line in text for text in _texts(content))
+        return words in content
+    return isinstance(content, list) and any(words in text for text in _texts(content))
 
 
-def told(content: object) -> bool:
+def ends_with_ours(content: object) -> bool:
     """Whether the result ends with a sentence of ours, because another proxy before this one added it."""
     texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
     return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(OURS)

@@ -15,20 +15,20 @@ HINT = (
 )
 
 
-def add_hints(request: dict[str, Any], revision: RequestEdit, at: Path = ()) -> None:
-    for tool, body, place in declared_entries(request, at):
-        if tool.shell_like and revision.policy.touches(tool.name):
-            _hint(body, revision, place)
+def add_hints(request: dict[str, Any], edit: RequestEdit, at: Path = ()) -> None:
+    for tool, body, path in declared_entries(request, at):
+        if tool.shell_like and edit.policy.touches(tool.name):
+            _hint(body, edit, path)
 
 
-def _hint(body: dict[str, Any], revision: RequestEdit, at: Path) -> None:
+def _hint(body: dict[str, Any], edit: RequestEdit, at: Path) -> None:
     description = body.get("description")
     if isinstance(description, str):
         if HINT in description:
             return
-        revision.edits.replace((*at, "description"), write(f"{description}\n{HINT}" if description else HINT))
+        edit.edits.replace((*at, "description"), write(f"{description}\n{HINT}" if description else HINT))
     elif "description" in body:
-        revision.edits.replace((*at, "description"), write(HINT))
+        edit.edits.replace((*at, "description"), write(HINT))
     else:
-        revision.edits.add(at, "description", write(HINT))
-    revision.count("hint")
+        edit.edits.add(at, "description", write(HINT))
+    edit.count("hint")

@@ -40,9 +40,9 @@ def items_as_messages(items: list[Any]) -> list[tuple[int, Any]]:
             elif kind in _CALLS:
                 if not turn["tool_calls"]:
                     found[-1] = (number, turn)
-                # The free text of a custom tool is not looked at: its call is identified by the id.
-                said = {key: item.get(key) for key in ("name", "arguments")} if kind == _CALLS[0] else {}
-                turn["tool_calls"].append({"id": item.get("call_id"), **said})
+                # The free text of a custom tool is not examined: its call is identified by the id.
+                content = {key: item.get(key) for key in ("name", "arguments")} if kind == _CALLS[0] else {}
+                turn["tool_calls"].append({"id": item.get("call_id"), **content})
                 if not item.get("id"):
                     turn["reasoning"] = ""
             else:

@@ -17,7 +17,7 @@ from ..mend.reading.strict import write
 from .added_text import BETWEEN, with_text
 from .contents_as_messages import CALL, RESULT, entry_in, inner, parts_in
 from .edits import Path
-from .guidance import OURS, told
+from .guidance import OURS, ends_with_ours
 from .pairs import CANCELLED, text_of
 from .request_edit import HistoryResult, RequestEdit, same
 
@@ -39,8 +39,9 @@ def sentence(times: int) -> str:
     )
 
 
-def mend_loops(protocol: str, request: Json, revision: RequestEdit, at: Path) -> None:
-    times = revision.policy.loops
+def mend_loops(protocol: str, request: Json, edit: RequestEdit, at: Path) -> None:
+    """Add the sentence to the results of calls that were sent too often in a row."""
+    times = edit.policy.loops
     row = 0
     before: Turn = None
     for found in _TURNS[protocol](request, at):
@@ -48,40 +49,40 @@ def mend_loops(protocol: str, request: Json, revision: RequestEdit, at: Path) ->
         row = row + 1 if turn is not None and before is not None and _same(turn, before) else 1
         before = turn
         if turn is not None and row == times:
-            _tell(turn[1], times, revision)
+            _add_sentence(turn[1], times, edit)
 
 
 def _same(one: tuple[object, HistoryResult], other: tuple[object, HistoryResult]) -> bool:
     if one[0] != other[0] or one[1].failed != other[1].failed:
         return False
-    first, second = (_as_it_came(turn[1].entry.get(turn[1].key)) for turn in (one, other))
+    first, second = (_without_our_sentence(turn[1].entry.get(turn[1].key)) for turn in (one, other))
     return same(first, second)
 
 
 def _is_cleared(result: HistoryResult) -> bool:
-    text = text_of(_as_it_came(result.entry.get(result.key))).strip()
+    text = text_of(_without_our_sentence(result.entry.get(result.key))).strip()
     return len(text) <= _LONGEST_NOTICE and "\n" not in text and _CLEARED.search(text) is not None
 
 
-def _as_it_came(content: Any) -> Any:
+def _without_our_sentence(content: Any) -> Any:
     """A result without the sentence that another proxy before this one added."""
-    if not told(content):
+    if not ends_with_ours(content):
         return content
     return content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
 
 
-def _tell(result: HistoryResult, times: int, revision: RequestEdit) -> None:
+def _add_sentence(result: HistoryResult, times: int, edit: RequestEdit) -> None:
     content = result.entry.get(result.key)
-    if told(content) or content == CANCELLED:
+    if ends_with_ours(content) or content == CANCELLED:
         return
-    place = (*result.at, result.key)
+    path = (*result.at, result.key)
     if isinstance(content, str | list):
-        revision.edits.rewrite(place, partial(with_text, behind=sentence(times), part=result.part))
+        edit.edits.rewrite(path, partial(with_text, behind=sentence(times), part=result.part))
     elif content is None and result.key in result.entry:
-        revision.edits.replace(place, write(sentence(times)))
+        edit.edits.replace(path, write(sentence(times)))
     else:
         return
-    revision.count("loop")
+    edit.count("loop")
 
 
 def _listed(request: Json, key: str) -> list[Any]:
@@ -106,6 +107,7 @@ def _single_calls(messages: list[Json]) -> Iterator[tuple[int, Json] | None]:
 
 
 def _chat(request: Json, at: Path) -> Iterator[Turn]:
+    """The turns of Chat."""
     messages = _listed(request, "messages")
     for made in _single_calls(messages):
         number, call = made or (0, {})
@@ -118,6 +120,7 @@ def _chat(request: Json, at: Path) -> Iterator[Turn]:
 
 
 def _messages(request: Json, at: Path) -> Iterator[Turn]:
+    """The turns of Messages."""
     messages = _listed(request, "messages")
     for number, message in enumerate(messages):
         uses = _blocks(message, "tool_use")
@@ -131,10 +134,10 @@ def _messages(request: Json, at: Path) -> Iterator[Turn]:
         if len(uses) != 1 or len(answers) != 1 or answers[0][1].get("tool_use_id") != uses[0][1].get("id"):
             yield None
             continue
-        use, (place, block) = uses[0][1], answers[0]
-        where = (*at, "messages", number + 1, "content", place)
+        use, (index, block) = uses[0][1], answers[0]
+        path = (*at, "messages", number + 1, "content", index)
         failed = block.get("is_error") is True
-        result = HistoryResult(where, "", "tool_use_id", block, "content", failed=failed)
+        result = HistoryResult(path, "", "tool_use_id", block, "content", failed=failed)
         yield _call(use.get("name"), use.get("input")), result
         if len(following["content"]) > 1:
             # The message also has words of the user.
@@ -144,27 +147,28 @@ def _messages(request: Json, at: Path) -> Iterator[Turn]:
 def _blocks(message: Json, kind: str) -> list[tuple[int, Json]]:
     content = message.get("content")
     blocks = enumerate(content if isinstance(content, list) else ())
-    return [(place, block) for place, block in blocks if isinstance(block, dict) and block.get("type") == kind]
+    return [(index, block) for index, block in blocks if isinstance(block, dict) and block.get("type") == kind]
 
 
 def _responses(request: Json, at: Path) -> Iterator[Turn]:
+    """The turns of Responses."""
     items = [
         (number, item) for number, item in enumerate(_listed(request, "input")) if item.get("type") != "reasoning"
     ]
-    for place, (_, item) in enumerate(items):
+    for index, (_, item) in enumerate(items):
         kind = item.get("type")
         if kind not in ("function_call", "custom_tool_call"):
             if not str(kind).endswith("_output"):
                 yield None
             continue
-        number, answer = items[place + 1] if place + 1 < len(items) else (0, {})
-        alone = place == 0 or items[place - 1][1].get("type") not in ("function_call", "custom_tool_call")
+        number, answer = items[index + 1] if index + 1 < len(items) else (0, {})
+        alone = index == 0 or items[index - 1][1].get("type") not in ("function_call", "custom_tool_call")
         if not alone or answer.get("type") != f"{kind}_output" or answer.get("call_id") != item.get("call_id"):
             yield None
             continue
-        said = item.get("arguments") if kind == "function_call" else item.get("input")
+        given = item.get("arguments") if kind == "function_call" else item.get("input")
         result = HistoryResult((*at, "input", number), "", "call_id", answer, "output", "input_text")
-        yield _call(item.get("name"), said), result
+        yield _call(item.get("name"), given), result
 
 
 def _ollama(request: Json, at: Path) -> Iterator[Turn]:
@@ -192,18 +196,18 @@ def _gemini(request: Json, at: Path) -> Iterator[Turn]:
                 yield None
             continue
         following = parts_in(contents[number + 1]) if number + 1 < len(contents) else []
-        results = [(place, key) for place, part in enumerate(following) for key in RESULT if key in part]
+        results = [(index, key) for index, part in enumerate(following) for key in RESULT if key in part]
         if len(calls) != 1 or len(results) != 1:
             yield None
             continue
-        [(place, key)] = results
-        response = following[place][key].get("response")
+        [(index, key)] = results
+        response = following[index][key].get("response")
         if not isinstance(response, dict) or [*map(type, response.values())] != [str]:
             yield None
             continue
-        [said] = response
-        where = (*at, *inside, "contents", number + 1, "parts", place, key, "response")
-        yield _call(calls[0].get("name"), calls[0].get("args")), HistoryResult(where, "", "id", response, said)
+        [only] = response
+        path = (*at, *inside, "contents", number + 1, "parts", index, key, "response")
+        yield _call(calls[0].get("name"), calls[0].get("args")), HistoryResult(path, "", "id", response, only)
         if len(following) > 1:
             # The content also has words of the user.
             yield None

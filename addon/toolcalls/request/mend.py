@@ -135,6 +135,7 @@ def _mend(
     at: Path,
     recall: Recall = _nothing,
 ) -> Changed | None:
+    """Mend the request at a path of a body: history, pairs, loops, declared tools, as far as the policy says."""
     mend = _PROTOCOLS.get(protocol)
     if mend is None or request is None:
         return None
@@ -151,28 +152,28 @@ def _mend(
         return None
     if work.exceeded and not changes:
         return Changed(body, {HISTORY_LEFT: 1})
-    revision = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
+    edit = RequestEdit(policy, refusals, known_arguments, Tools.read(request))
     if given:
-        revision.steps |= put_back(given, request, revision.edits, at)
-        body, request = revision.apply_edits(body, request, at)
+        edit.steps |= put_back(given, request, edit.edits, at)
+        body, request = edit.apply_edits(body, request, at)
     if policy.request and policy.hints:
-        add_hints(request, revision, at)
+        add_hints(request, edit, at)
     if work.allows_changes(MENDING):
-        mend(request, revision, at)
-    mended = bool(revision.edits)
-    body, request = revision.apply_edits(body, request, at)
+        mend(request, edit, at)
+    mended = bool(edit.edits)
+    body, request = edit.apply_edits(body, request, at)
     if policy.request and not (mended and is_sound(request)):
         if protocol in _PAIRS and work.allows_changes(PAIRING):
-            _PAIRS[protocol](request, revision, at, body)
-            body, request = revision.apply_edits(body, request, at)
+            _PAIRS[protocol](request, edit, at, body)
+            body, request = edit.apply_edits(body, request, at)
         if policy.loops and work.allows_changes(LOOPS):
-            mend_loops(protocol, request, revision, at)
+            mend_loops(protocol, request, edit, at)
     if work.exceeded:
-        revision.count(HISTORY_LEFT)
+        edit.count(HISTORY_LEFT)
     if policy.request and policy.schemas == "widen":
-        body, request = revision.apply_edits(body, request, at)
-        widen_tools(request, revision, at)
-    if not revision.steps:
+        body, request = edit.apply_edits(body, request, at)
+        widen_tools(request, edit, at)
+    if not edit.steps:
         return None
-    after = revision.edits.applied_to(body) if revision.edits else body
-    return Changed(after, revision.steps, revision.reasons, given)
+    after = edit.edits.applied_to(body) if edit.edits else body
+    return Changed(after, edit.steps, edit.reasons, given)

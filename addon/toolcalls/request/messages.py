@@ -10,17 +10,18 @@ from .request_edit import HistoryCall, HistoryResult, RequestEdit
 Json = dict[str, Any]
 
 
-def mend(request: Json, revision: RequestEdit, at: Path = ()) -> None:
+def mend(request: Json, edit: RequestEdit, at: Path = ()) -> None:
     messages = request.get("messages")
     if not isinstance(messages, list):
         return
     for number, message in enumerate(messages):
         blocks = message.get("content") if isinstance(message, dict) else None
         if isinstance(blocks, list):
-            _mend_blocks(blocks, revision, (*at, "messages", number, "content"))
+            _mend_blocks(blocks, edit, (*at, "messages", number, "content"))
 
 
-def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
+def _mend_blocks(blocks: list[Any], edit: RequestEdit, at: Path) -> None:
+    """Mend the blocks of one message."""
     calls: list[HistoryCall] = []
     results: list[HistoryResult] = []
     empty: list[Path] = []
@@ -35,21 +36,21 @@ def _mend_blocks(blocks: list[Any], revision: RequestEdit, at: Path) -> None:
             results.append(HistoryResult((*at, number), identity, "tool_use_id", block, "content", failed=failed))
         elif kind == "text" and block.get("text") == "":
             empty.append((*at, number))
-    if empty and revision.mends and any(says_something(block) for block in blocks):
+    if empty and edit.mends and any(can_stand_alone(block) for block in blocks):
         # The API refuses empty texts. If a whole text was a call, the client still keeps its empty block.
-        for place in empty:
-            revision.edits.remove(place)
-            revision.count("empty text")
-    for call in revision.mend_calls(calls, "id") if calls else ():
+        for path in empty:
+            edit.edits.remove(path)
+            edit.count("empty text")
+    for call in edit.mend_calls(calls, "id") if calls else ():
         block = call.entry
-        name = revision.mend_call_name(call.at, block, call.id, block.get("input"))
-        revision.note_call(call.id, name, block.get("input"))
-        revision.mend_call_object(call.at, block, "input", name)
+        name = edit.mend_call_name(call.at, block, call.id, block.get("input"))
+        edit.note_call(call.id, name, block.get("input"))
+        edit.mend_call_object(call.at, block, "input", name)
     if results:
-        revision.mend_results(results)
+        edit.mend_results(results)
 
 
-def says_something(block: object) -> bool:
+def can_stand_alone(block: object) -> bool:
     """Whether a message may consist of this block alone. Thinking alone is no message."""
     if not isinstance(block, dict):
         return False

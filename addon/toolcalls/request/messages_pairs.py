@@ -13,17 +13,17 @@ from ..mend.reading.strict import write
 from .block_form import BlockForm
 from .block_pairs import BlockPairs
 from .edits import Path
-from .messages import says_something
+from .messages import can_stand_alone
 from .pairs import CANCELLED, SERVER_CALLS, text_of
 from .request_edit import RequestEdit
 
 Json = dict[str, Any]
 
 
-def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
+def mend_pairs(request: Json, edit: RequestEdit, at: Path, body: bytes) -> None:
     messages = request.get("messages")
     if isinstance(messages, list) and all(map(_is_plain, messages)):
-        BlockPairs(_MessagesForm(), messages, revision, (*at, "messages"), body).mend()
+        BlockPairs(_MessagesForm(), messages, edit, (*at, "messages"), body).mend()
 
 
 def _is_plain(message: object) -> bool:
@@ -54,8 +54,8 @@ class _MessagesForm(BlockForm):
         ours = isinstance(identity, str) and not identity.startswith(SERVER_CALLS)
         return block if ours and self.is_result(block) else None
 
-    def says_something(self, block: Json) -> bool:
-        return says_something(block)
+    def can_stand_alone(self, block: Json) -> bool:
+        return can_stand_alone(block)
 
     def id_of(self, entry: Json) -> str:
         identity = entry.get("tool_use_id" if self.is_result(entry) else "id")

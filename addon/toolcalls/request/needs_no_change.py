@@ -1,6 +1,6 @@
 """A cheap check of every request: most histories need no change.
 
-A needless `False` only costs time: a history that is not exactly as expected is looked at in full.
+A needless `False` only costs time: a history that is not exactly as expected is examined in full.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def needs_no_change(
 
     `guides`: also no result blames the arguments. `loops`: also no call is sent this many times in a row (0: any).
     """
-    look = _LOOKS.get(protocol, _chat)
+    check = _CHECKS.get(protocol, _chat)
     results: list[Any] = []
     try:
-        fine = look(request, known, refusals, results, loops)
+        fine = check(request, known, refusals, results, loops)
         return fine and not (guides and any(map(_blames, results)))
     except (AttributeError, IndexError, KeyError, TypeError):
         return False
@@ -232,7 +232,7 @@ def _gemini(request: Json, known: KnownGoodArguments, refusals: Refusals, result
     return not waiting and not _in_a_row(given, loops)
 
 
-_LOOKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {
+_CHECKS: dict[str, Callable[[Json, KnownGoodArguments, Refusals, list[Json], int], bool]] = {
     "messages": _messages,
     "responses": _responses,
     "gemini": _gemini,

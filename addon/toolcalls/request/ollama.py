@@ -12,5 +12,5 @@ from .edits import Path
 from .request_edit import RequestEdit
 
 
-def mend(request: dict[str, Any], revision: RequestEdit, at: Path = ()) -> None:
-    mend_messages(request, revision, at, revision.mend_call_object)
+def mend(request: dict[str, Any], edit: RequestEdit, at: Path = ()) -> None:
+    mend_messages(request, edit, at, edit.mend_call_object)

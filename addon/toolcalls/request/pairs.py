@@ -73,8 +73,41 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
 
     `strays`: results behind no batch. `unclear`: ids of calls that are left alone, with all their results.
     """
-    strays = list(strays)
-    lacks = False
+    strays = [stray for stray in (*strays, *_keep_in_position(batches)) if stray.id not in unclear]
+    pairing = Pairing()
+    if not strays and not any(batch.missing for batch in batches):
+        return pairing
+    calls = Counter(call for batch in batches for call in set(batch.calls))
+    answered = Counter(result.id for batch in batches for result in batch.kept)
+    first: dict[str, PlacedResult] = {}
+    for stray in strays:
+        first.setdefault(stray.id, stray)
+    for batch in batches:
+        found = {call: first[call] for call in batch.missing if calls[call] == 1 and call in first}
+        batch.late = list(found.values())
+        batch.missing = [call for call in batch.missing if call not in found]
+        pairing.moved.update(found.values())
+        answered.update(found.keys())
+    lacking = {call for batch in batches for call in batch.missing}
+    texts: dict[str, set[str]] = {}
+    """The texts of the results so far, by call."""
+    for batch in batches:
+        for result in (*batch.kept, *batch.late):
+            texts.setdefault(result.id, set()).add(result.text)
+    for stray in strays:
+        if stray in pairing.moved:
+            continue
+        stray.second = bool(answered[stray.id]) and stray.id not in lacking
+        repeats = stray.second and stray.text in texts.get(stray.id, ())
+        (pairing.repeated if repeats else pairing.orphans).add(stray)
+        texts.setdefault(stray.id, set()).add(stray.text)
+    pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
+    return pairing
+
+
+def _keep_in_position(batches: Sequence[Batch]) -> list[PlacedResult]:
+    """Let each batch keep the results behind it that answer its calls; returns the others."""
+    others: list[PlacedResult] = []
     for batch in batches:
         if [result.id for result in batch.results] == batch.calls:
             batch.kept = batch.results
@@ -85,44 +118,15 @@ def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[
                 wanted[result.id] -= 1
                 batch.kept.append(result)
             else:
-                strays.append(result)
+                others.append(result)
         batch.missing = list(wanted.elements())
-        lacks = lacks or bool(batch.missing)
-    strays = [stray for stray in strays if stray.id not in unclear]
-    pairing = Pairing()
-    if not strays and not lacks:
-        return pairing
-    homes = Counter(call for batch in batches for call in set(batch.calls))
-    answered = Counter(result.id for batch in batches for result in batch.kept)
-    first: dict[str, PlacedResult] = {}
-    for stray in strays:
-        first.setdefault(stray.id, stray)
-    for batch in batches:
-        found = {call: first[call] for call in batch.missing if homes[call] == 1 and call in first}
-        batch.late = list(found.values())
-        batch.missing = [call for call in batch.missing if call not in found]
-        pairing.moved.update(found.values())
-        answered.update(found.keys())
-    lacking = {call for batch in batches for call in batch.missing}
-    said: dict[str, set[str]] = {}
-    for batch in batches:
-        for result in (*batch.kept, *batch.late):
-            said.setdefault(result.id, set()).add(result.text)
-    for stray in strays:
-        if stray in pairing.moved:
-            continue
-        stray.second = bool(answered[stray.id]) and stray.id not in lacking
-        repeats = stray.second and stray.text in said.get(stray.id, ())
-        (pairing.repeated if repeats else pairing.orphans).add(stray)
-        said.setdefault(stray.id, set()).add(stray.text)
-    pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
-    return pairing
+    return others
 
 
 def kept_as_text(orphans: Iterable[PlacedResult]) -> str:
     """The texts of these results, to be sent as a user's text; empty if none has any."""
-    said = [f"{_SECOND if one.second else _LOST}:\n{one.text}" for one in orphans if one.text.strip()]
-    return "\n\n".join(said)
+    texts = [f"{_SECOND if one.second else _LOST}:\n{one.text}" for one in orphans if one.text.strip()]
+    return "\n\n".join(texts)
 
 
 def instead_of(results: Iterable[PlacedResult], pairing: Pairing) -> str:

@@ -41,7 +41,7 @@ _CLOSERS = re.compile(rf"({_CLOSER}){_CLOSER}{{1,64}}+\Z")
 _MARKUP = re.compile(r"<[^<>]{1,80}>|\"\w{1,40}\"\s*+:")
 _WORD = re.compile(r"[A-Za-z0-9]{4,}")
 _MOST_WORDS = 2
-_MOST_PLACES = 32
+_MOST_OFFSETS = 32
 _AROUND = 400
 _NEWEST = 48 * 1024
 """How many of the characters read last are compared completely; the rest only around words of the call."""
@@ -65,6 +65,11 @@ class ReadByModel:
         """All texts as one, because a page may have several parts. Made when the first call is looked for."""
         self._newest: tuple[str, ...] = ()
         """The end of `_joined`, without its spelling."""
+
+    @classmethod
+    def of_request(cls, request: dict[str, Any]) -> ReadByModel:
+        """The texts of users and tool results in a request of any protocol."""
+        return cls(_texts_of(request))
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -99,20 +104,15 @@ class ReadByModel:
             newest = joined[-_NEWEST:]
             work.spend(len(newest) // 2)
             self._newest = _plain(newest)
-        if _stands_in(wanted, self._newest):
+        if _appears_in(wanted, self._newest):
             return True
         # A short call in a page may be mostly escapes; a long one is mostly text.
         reach = 3 * len(call) // 2 + 4 * min(len(call), _AROUND * 10) + _AROUND
         for part in _parts(joined, _words(call), reach, len(joined) - _NEWEST):
             work.spend(len(part) // 2)
-            if _stands_in(wanted, _plain(part)):
+            if _appears_in(wanted, _plain(part)):
                 return True
         return False
-
-
-def heard_in(request: dict[str, Any]) -> ReadByModel:
-    """The texts of users and tool results in a request of any protocol."""
-    return ReadByModel(_texts_of(request))
 
 
 def _texts_of(request: dict[str, Any]) -> Iterator[str]:
@@ -171,23 +171,23 @@ def _words(call: str) -> list[str]:
 
 def _parts(text: str, words: list[str], reach: int, end: int) -> Iterator[str]:
     """The parts of a text around these words, as far as they appear before `end`. Parts that overlap are one."""
-    places: list[int] = []
+    offsets: list[int] = []
     for word in words:
-        at, most = text.find(word, 0, max(end, 0)), len(places) + _MOST_PLACES
-        while at >= 0 and len(places) < most:
-            places.append(at)
-            # Search on behind the middle of the part around this place, so that no call is cut in two.
+        at, most = text.find(word, 0, max(end, 0)), len(offsets) + _MOST_OFFSETS
+        while at >= 0 and len(offsets) < most:
+            offsets.append(at)
+            # Search on behind the middle of the part around this offset, so that no call is cut in two.
             at = text.find(word, at + 1 + reach // 2, end)
-    places.sort()
+    offsets.sort()
     first = last = 0
-    for number, at in enumerate(places):
+    for number, at in enumerate(offsets):
         first = first if number and at - last <= reach else at
         last = at
-        if number + 1 == len(places) or places[number + 1] - last > reach:
+        if number + 1 == len(offsets) or offsets[number + 1] - last > reach:
             yield text[max(0, first - reach) : last + reach]
 
 
-def _stands_in(wanted: set[str], plain: tuple[str, ...]) -> bool:
+def _appears_in(wanted: set[str], plain: tuple[str, ...]) -> bool:
     return any(call in text for text in plain for call in wanted)
 
 

@@ -27,7 +27,7 @@ from .conversation import (
     upstream_id,
 )
 from .conversation_hash import ConversationHash
-from .given_back import NOTHING_SAID, GivenBack, lacking
+from .given_back import NO_REASONING, GivenBack, lacking
 from .history_work import RECALLING, HistoryWork
 from .pairs import text_of
 from .reasoning_support import ReasoningSupport, asks, index_in, refuses
@@ -66,17 +66,19 @@ class ReasoningMemory:
             # Gemini has the model in the path: `/v1beta/models/M:streamGenerateContent`.
             model = path.partition("?")[0].rpartition(":")[0]
         if len(model) > MAX_NAME:
-            # `ReasoningSupport` are kept under this name, and the memory must be bounded.
+            # A `ReasoningSupport` is kept under this name, and the memory must be bounded.
             model = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
         return ReasoningSession(self, protocol, host, account, model, request or {})
 
-    def start(self, *parts: str) -> ConversationHash:
+    def new_hash(self, *parts: str) -> ConversationHash:
         return ConversationHash(self._salt, *parts)
 
-    def support(self, host: str, model: str) -> ReasoningSupport | None:
+    def known_support(self, host: str, model: str) -> ReasoningSupport | None:
+        """What is known about how a host handles reasoning; None if nothing is."""
         return self._hosts.get((host, model))
 
-    def learn(self, host: str, model: str) -> ReasoningSupport:
+    def support(self, host: str, model: str) -> ReasoningSupport:
+        """What is known about how a host handles reasoning, to be changed by what it did now."""
         known = self._hosts.setdefault((host, model), ReasoningSupport())
         self._hosts.move_to_end((host, model))
         if len(self._hosts) > MAX_HOSTS:
@@ -107,7 +109,17 @@ class ReasoningMemory:
 class ReasoningSession:
     """One request and its answer: what the request gets back, and what is kept of the answer."""
 
-    __slots__ = ("_account", "_given", "_host", "_last_user", "_memory", "_model", "_protocol", "_request", "_said")
+    __slots__ = (
+        "_account",
+        "_before_answer",
+        "_given",
+        "_host",
+        "_last_user",
+        "_memory",
+        "_model",
+        "_protocol",
+        "_request",
+    )
 
     def __init__(
         self, memory: ReasoningMemory, protocol: str, host: str, account: str, model: str, request: Json
@@ -118,14 +130,14 @@ class ReasoningSession:
         self._account = account
         self._model = model
         self._request = request
-        self._said: ConversationHash | None = None
+        self._before_answer: ConversationHash | None = None
         """The hash of everything before the answer; set by `_turns`."""
         self._given: dict[int, GivenBack] = {}
         self._last_user = -1
 
     def recall(self, request: Json, work: HistoryWork) -> dict[int, GivenBack]:
         """What the messages of this request get back, by their numbers; nothing if that is too much work."""
-        support = self._memory.support(self._host, self._model)
+        support = self._memory.known_support(self._host, self._model)
         if support is None or support.refuses or _thinking_is_off(request):
             return {}
         messages = conversation_of(self._protocol, request)
@@ -136,7 +148,7 @@ class ReasoningSession:
             given = lacking(message, turn) if turn else GivenBack()
             unknown = turn is None and support.wanted and support.takes_empty and self._protocol == "chat"
             if unknown and not has_reasoning(message) and (number > self._last_user or message.get("tool_calls")):
-                given.fields[support.wanted] = NOTHING_SAID
+                given.fields[support.wanted] = NO_REASONING
             if given:
                 self._given[number] = given
         return self._given
@@ -146,18 +158,18 @@ class ReasoningSession:
 
         `everywhere`: all of them, not only those since the user's last message.
         """
-        last = max((place for place, (_, message) in enumerate(messages) if is_of_user(message)), default=0)
+        last = max((at for at, (_, message) in enumerate(messages) if is_of_user(message)), default=0)
         self._last_user = messages[last][0] if messages and is_of_user(messages[last][1]) else -1
-        asked = self._memory.start(self._protocol, self._host, self._account, self._model)
+        asked = self._memory.new_hash(self._protocol, self._host, self._account, self._model)
         digest = asked.copy()
-        for place, (number, message) in enumerate(messages):
+        for at, (number, message) in enumerate(messages):
             if not isinstance(message, dict):
                 continue
             role = message.get("role")
             if is_of_user(message):
                 asked.add(text_of(message.get("content")))
                 digest = asked.copy()
-            elif place < last and not everywhere:
+            elif at < last and not everywhere:
                 continue
             elif role == "assistant":
                 ids = calls_of(message)
@@ -166,7 +178,7 @@ class ReasoningSession:
                 digest.add("assistant", *(ids or [text.strip()]))
             else:
                 digest.add("results", *results_of(message))
-        self._said = digest
+        self._before_answer = digest
 
     def answered(self, body: bytes, outcomes: Iterable[Outcome]) -> None:
         """Remember a finished answer. `outcomes`: its calls as the client got them."""
@@ -176,8 +188,8 @@ class ReasoningSession:
             return
         for _ in self._turns(messages, everywhere=False):
             pass
-        assert self._said is not None
-        support = self._memory.learn(self._host, self._model)
+        assert self._before_answer is not None
+        support = self._memory.support(self._host, self._model)
         support.signs_calls = support.signs_calls or bool(turn.extras)
         delivered = [outcome for outcome in outcomes if not outcome.dropped]
         if self._protocol == "gemini" and len(delivered) != len(turn.ids):
@@ -189,7 +201,7 @@ class ReasoningSession:
             # Calls of custom tools have no outcome.
             known = dict(zip(ids, calls, strict=True))
             calls = [known.get(identity) or known_as(identity, None, None) for identity in turn.ids]
-        self._memory.keep(self._said.with_turn(calls, turn.text), turn)
+        self._memory.keep(self._before_answer.with_turn(calls, turn.text), turn)
 
     def over(self) -> None:
         """Release the request when nothing more follows, even if this object is still referred to."""
@@ -201,15 +213,15 @@ class ReasoningSession:
             return
         error = body[:65536].decode("utf-8", "replace")
         if asks(error):
-            support = self._memory.learn(self._host, self._model)
-            if any(NOTHING_SAID in given.fields.values() for given in self._given.values()):
+            support = self._memory.support(self._host, self._model)
+            if any(NO_REASONING in given.fields.values() for given in self._given.values()):
                 support.takes_empty = False
             support.wanted = "reasoning_content" if "reasoning_content" in error else support.wanted
             index = index_in(error)
             if index is not None and index < self._before_user():
                 support.everywhere = True
         elif refuses(error, given=bool(self._given)):
-            self._memory.learn(self._host, self._model).refuses = True
+            self._memory.support(self._host, self._model).refuses = True
 
     def _before_user(self) -> int:
         conversation = conversation_of(self._protocol, self._request)

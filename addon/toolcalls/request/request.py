@@ -14,8 +14,9 @@ from typing import Any
 
 from ..tools.declared import Tool, Tools
 from ..work import CHARACTERS, TooMuchWork, Work
+from .contents_as_messages import inner
 from .ids_in_history import used_ids
-from .read_by_model import ReadByModel, heard_in
+from .read_by_model import ReadByModel
 from .structured import structured_output_of
 
 MAX_BODY = 64 * 1024 * 1024
@@ -100,9 +101,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     """Whether the response is a stream if the request does not say."""
     if request is None:
         return Request(stream=streams or unasked)
-    # With a Google login the request is wrapped in another one.
-    inner = request.get("request")
-    request = inner if isinstance(inner, dict) and "contents" in inner else request
+    request = inner(request)[0]
     if "contents" in request:
         return _read_gemini(request, streams)
     count = request.get("n")
@@ -120,7 +119,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
         and not (protocol == _OLLAMA and request.get("format")),
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
         structured=structured_output_of(request),
-        read_by_model=heard_in(request),
+        read_by_model=ReadByModel.of_request(request),
     )
 
 
@@ -137,7 +136,7 @@ def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
         calls_wanted=not _is_none(config.get("mode")) and structured_output_of(request) is None,
         allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
         structured=structured_output_of(request),
-        read_by_model=heard_in(request),
+        read_by_model=ReadByModel.of_request(request),
     )
 
 

@@ -45,12 +45,12 @@ LEFT = frozenset({ARGUMENTS_LEFT, NAME_LEFT, HISTORY_LEFT})
 
 @dataclass(slots=True)  # not frozen: that costs three times as much, for each call of each history
 class HistoryCall:
-    """A call in the history. `at`: its path. `said`: the content that a repetition of the call has too."""
+    """A call in the history. `at`: its path. `content`: what it has in common with a repetition of it."""
 
     at: Path
     id: str
     entry: Json
-    said: object
+    content: object
 
 
 @dataclass(slots=True)
@@ -144,13 +144,14 @@ class RequestEdit:
         return list(calls)
 
     def _without_repetitions(self, calls: Sequence[HistoryCall]) -> list[HistoryCall]:
+        """These calls without those that repeat another one, which are removed."""
         kept: dict[str, HistoryCall] = {}
         others: list[HistoryCall] = []
         for call in calls:
             first = kept.setdefault(call.id, call)
             if first is call or not call.id:
                 others.append(call)
-            elif self.mends and same(first.said, call.said):
+            elif self.mends and same(first.content, call.content):
                 self.edits.remove(call.at)
                 self.count("repeated call")
             else:
@@ -299,50 +300,53 @@ class RequestEdit:
         if result.id in self._named and "name" in result.entry:
             self.edits.replace((*result.at, "name"), write(self._named[result.id]))
         if self.mends:
-            self._tell(result)
+            self._add_sentence(result)
 
-    def _tell(self, result: HistoryResult) -> None:
+    def _add_sentence(self, result: HistoryResult) -> None:
+        """Add the sentence to a result that says why its call was refused or failed, if there is one."""
         reason = self.refusals.reason(result.id)
         content = result.entry.get(result.key)
         if reason is not None:
             self.reasons[result.id] = reason
-        line = self._line(result, reason, content)
-        if not line or guidance.says(content, line) or guidance.told(content) or not self._may_spend(_EDIT):
+        sentence = self._sentence(result, reason, content)
+        if not sentence or guidance.contains(content, sentence) or guidance.ends_with_ours(content):
+            return
+        if not self._may_spend(_EDIT):
             return
         self.count("reason in a result")
-        place = (*result.at, result.key)
+        path = (*result.at, result.key)
         if isinstance(content, str):
-            self.edits.replace(place, write(f"{content}\n\n{line}" if content else line))
+            self.edits.replace(path, write(f"{content}\n\n{sentence}" if content else sentence))
         elif isinstance(content, list):
-            self.edits.rewrite(place, partial(with_text, behind=line, part=result.part))
+            self.edits.rewrite(path, partial(with_text, behind=sentence, part=result.part))
         elif result.key in result.entry:
-            self.edits.replace(place, write(line))
+            self.edits.replace(path, write(sentence))
         else:
-            self.edits.add(result.at, result.key, write(line))
+            self.edits.add(result.at, result.key, write(sentence))
 
-    def restore_id(self, place: Path, identity: str) -> None:
+    def restore_id(self, path: Path, identity: str) -> None:
         """Turn an id of ours back into the upstream's; any other id stays."""
         original = restore(identity)
         if original is not None:
             self._given[identity] = original
-            self._give_back(place, original)
+            self._give_back(path, original)
 
-    def _line(self, result: HistoryResult, reason: str | None, content: object) -> str:
+    def _sentence(self, result: HistoryResult, reason: str | None, content: object) -> str:
         """The sentence to add to a result; empty if there is none."""
         every = self.policy.retry_guidance is True
         blames = self.guides and self._work is not None and guidance.blames_arguments(content, failed=result.failed)
         if reason is not None:
             if every or blames or (self.guides and guidance.concerns_arguments(reason)):
-                return guidance.rewrite(None if guidance.says(content, reason) else reason)
-            return "" if guidance.says(content, reason) else guidance.refused(reason)
+                return guidance.rewrite(None if guidance.contains(content, reason) else reason)
+            return "" if guidance.contains(content, reason) else guidance.refused(reason)
         missing = self._lacking(result.id) if blames or every else None
         if blames or (every and missing):
             return guidance.rewrite(missing)
         failed = every and (result.failed or guidance.plainly_failed(content))
         return guidance.correct() if failed else ""
 
-    def _give_back(self, place: Path, original: str) -> None:
-        self.edits.replace(place, write(original))
+    def _give_back(self, path: Path, original: str) -> None:
+        self.edits.replace(path, write(original))
         self.count("id")
 
 
@@ -357,10 +361,11 @@ def same(one: object, other: object) -> bool:
 
 
 def _same_result(one: HistoryResult, other: HistoryResult) -> bool:
-    return same(_said(one.entry), _said(other.entry))
+    return same(_content(one.entry), _content(other.entry))
 
 
-def _said(entry: Json) -> dict[str, Any]:
+def _content(entry: Json) -> dict[str, Any]:
+    """What a result has in common with a repetition of it."""
     return {key: value for key, value in entry.items() if key not in ("cache_control", "id")}
 
 

@@ -22,12 +22,12 @@ _OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom
 SERVER_STATE = ("previous_response_id", "conversation")
 
 
-def mend_pairs(request: Json, revision: RequestEdit, at: Path, body: bytes) -> None:
+def mend_pairs(request: Json, edit: RequestEdit, at: Path, body: bytes) -> None:
     items = request.get("input")
     if not isinstance(items, list) or any(request.get(key) for key in SERVER_STATE):
         return
     if all(isinstance(item, dict) and not is_reference(item) for item in items):
-        _ResponsesPairs(items, revision, (*at, "input")).mend()
+        _ResponsesPairs(items, edit, (*at, "input")).mend()
 
 
 def is_reference(item: Json) -> bool:
@@ -36,15 +36,16 @@ def is_reference(item: Json) -> bool:
 
 
 class _ResponsesPairs:
-    def __init__(self, items: list[Json], revision: RequestEdit, at: Path) -> None:
+    def __init__(self, items: list[Json], edit: RequestEdit, at: Path) -> None:
         self._items = items
-        self._revision = revision
+        self._edit = edit
         self._at = at
         self._batches: dict[int, Batch] = {}
         self._results: dict[int, PlacedResult] = {}
-        self._copies = find_copied_items(items, _OUTPUTS, revision)
+        self._copies = find_copied_items(items, _OUTPUTS, edit)
 
     def mend(self) -> None:
+        """Put every output behind its call, and write what is missing."""
         strays, unclear = self._read()
         pairing = pair(list(self._batches.values()), strays, unclear)
         gone = {result.number for result in pairing.leaving}
@@ -61,7 +62,7 @@ class _ResponsesPairs:
             if number in self._copies:
                 continue
             if _is_double(item, known):
-                self._revision.count("repeated message")
+                self._edit.count("repeated message")
             elif number in orphans:
                 order += self._as_text(self._results[number])
             elif item.get("type") == "reasoning":
@@ -74,13 +75,13 @@ class _ResponsesPairs:
                 waiting += [late.number for late in batch.late]
                 kind = _OUTPUTS[item["type"]]
                 waiting += [write({"type": kind, "call_id": call, "output": CANCELLED}) for call in batch.missing]
-                self._revision.count("cancelled call", len(batch.missing))
+                self._edit.count("cancelled call", len(batch.missing))
         order += reasoning + waiting
-        self._revision.count("repeated call", len(self._copies))
-        self._revision.count_pairing(pairing)
+        self._edit.count("repeated call", len(self._copies))
+        self._edit.count_pairing(pairing)
         order = self._without_left_reasoning(order)
         if order != list(range(len(self._items))):
-            self._revision.edits.arrange(self._at, order)
+            self._edit.edits.arrange(self._at, order)
 
     def _read(self) -> tuple[list[PlacedResult], set[str]]:
         """Find the calls and their outputs; returns the outputs without a call before them, and the unclear ids."""
@@ -99,7 +100,7 @@ class _ResponsesPairs:
                     open_calls[identity].popleft().results.append(result)
                 else:
                     strays.append(result)
-            elif kind in _OUTPUTS and self._revision.touches(item.get("name")):
+            elif kind in _OUTPUTS and self._edit.touches(item.get("name")):
                 batch = self._batches[number] = Batch([identity])
                 open_calls.setdefault(identity, deque()).append(batch)
             else:
@@ -124,14 +125,15 @@ class _ResponsesPairs:
     def _without_left_reasoning(self, order: list[int | str]) -> list[int | str]:
         """The order without reasoning items whose call or message is gone: servers reject them."""
         kept: list[int | str] = []
-        said = False
+        followed = False
+        """The next item is one that the model made."""
         for entry in reversed(order):
             item = self._items[entry] if isinstance(entry, int) else {"role": "user"}
             reasoning = item.get("type") == "reasoning"
-            if reasoning and not said and str(item.get("id")).startswith("rs_"):
-                self._revision.count("reasoning without its item")
+            if reasoning and not followed and str(item.get("id")).startswith("rs_"):
+                self._edit.count("reasoning without its item")
                 continue
-            said = said if reasoning else _is_said(item)
+            followed = followed if reasoning else _is_of_model(item)
             kept.append(entry)
         return kept[::-1]
 
@@ -145,7 +147,7 @@ def _is_double(item: Json, known: dict[str, Json]) -> bool:
     return first is not item and same(item, first)
 
 
-def _is_said(item: Json) -> bool:
+def _is_of_model(item: Json) -> bool:
     """Whether the model made this item."""
     kind = item.get("type")
     if item.get("role") is not None:

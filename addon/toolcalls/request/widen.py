@@ -21,25 +21,25 @@ Json = dict[str, Any]
 _SCHEMAS = ("parameters", "input_schema")
 
 
-def widen_tools(request: Json, revision: RequestEdit, at: Path = ()) -> None:
+def widen_tools(request: Json, edit: RequestEdit, at: Path = ()) -> None:
     long_names: set[str] = set()
-    for tool, body, place in declared_entries(request, at):
-        if tool.kind != "function" or not revision.touches(tool.name):
+    for tool, body, path in declared_entries(request, at):
+        if tool.kind != "function" or not edit.touches(tool.name):
             continue
         for key in _SCHEMAS:
             schema = body.get(key)
             if isinstance(schema, dict) and (wide := widened(schema)) is not schema:
-                revision.edits.replace((*place, key), write(wide))
-                revision.count("schema widened")
+                edit.edits.replace((*path, key), write(wide))
+                edit.count("schema widened")
         # Without aggregation, calls are sent as they arrive, and a short name could not be turned back.
-        if tool.namespace is None and revision.policy.aggregate and short_name(tool.name) != tool.name:
+        if tool.namespace is None and edit.policy.aggregate and short_name(tool.name) != tool.name:
             long_names.add(tool.name)
-            revision.edits.replace((*place, "name"), write(short_name(tool.name)))
-            revision.count("name shortened")
+            edit.edits.replace((*path, "name"), write(short_name(tool.name)))
+            edit.count("name shortened")
     if long_names:
-        for place, name in _named(request, at):
+        for path, name in _named(request, at):
             if isinstance(name, str) and name in long_names:
-                revision.edits.replace(place, write(short_name(name)))
+                edit.edits.replace(path, write(short_name(name)))
 
 
 def _named(request: Json, at: Path) -> Iterator[tuple[Path, Any]]:
@@ -47,33 +47,33 @@ def _named(request: Json, at: Path) -> Iterator[tuple[Path, Any]]:
     for key in ("tool_choice", "function_call"):
         yield from _chosen(request.get(key), (*at, key), 0)
     for number, message in _entries(request, "messages"):
-        place = (*at, "messages", number)
+        path = (*at, "messages", number)
         for call, entry in _entries(message, "tool_calls"):
-            yield from _name_of(entry.get("function"), (*place, "tool_calls", call, "function"))
-        yield from _name_of(message.get("function_call"), (*place, "function_call"))
+            yield from _name_of(entry.get("function"), (*path, "tool_calls", call, "function"))
+        yield from _name_of(message.get("function_call"), (*path, "function_call"))
         if message.get("role") in ("tool", "function"):
-            yield from _name_of(message, place)
+            yield from _name_of(message, path)
         for block, entry in _entries(message, "content"):
             if entry.get("type") == "tool_use":
-                yield from _name_of(entry, (*place, "content", block))
+                yield from _name_of(entry, (*path, "content", block))
     for number, item in _entries(request, "input"):
         if item.get("type") == "function_call":
             yield from _name_of(item, (*at, "input", number))
 
 
-def _chosen(choice: Any, place: Path, depth: int) -> Iterator[tuple[Path, Any]]:
+def _chosen(choice: Any, path: Path, depth: int) -> Iterator[tuple[Path, Any]]:
     if not isinstance(choice, dict) or depth > 2:
         return
-    yield from _name_of(choice, place)
+    yield from _name_of(choice, path)
     for key in ("function", "allowed_tools"):
-        yield from _chosen(choice.get(key), (*place, key), depth + 1)
+        yield from _chosen(choice.get(key), (*path, key), depth + 1)
     for number, entry in _entries(choice, "tools"):
-        yield from _chosen(entry, (*place, "tools", number), depth + 1)
+        yield from _chosen(entry, (*path, "tools", number), depth + 1)
 
 
-def _name_of(entry: Any, place: Path) -> Iterator[tuple[Path, Any]]:
+def _name_of(entry: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     if isinstance(entry, dict) and "name" in entry:
-        yield (*place, "name"), entry["name"]
+        yield (*path, "name"), entry["name"]
 
 
 def _entries(holder: Json, key: str) -> Iterator[tuple[int, Json]]:

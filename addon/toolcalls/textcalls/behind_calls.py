@@ -45,8 +45,8 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
 def _is_word_of_consent(region: Region) -> Step[bool]:
     """Whether nothing follows but one word that does not take the call back."""
     word = ""
-    for place in range(_LONGEST_CONSENT):
-        char = yield from region.character(place)
+    for index in range(_LONGEST_CONSENT):
+        char = yield from region.character(index)
         if not char:
             return word in CONSENT
         word = (word + char).rstrip(" .!\r\n").lower()

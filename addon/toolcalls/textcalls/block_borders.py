@@ -17,7 +17,7 @@ def end_block(quoting: Quoting, work: Work) -> None:
     If the work budget is too low to find out, because the answer has many blocks, the line goes on in the next block:
     then fewer calls can begin there.
     """
-    if quoting.quoted or (work.spares(MOST_STEPS) and not _shows(quoting)):
+    if quoting.quoted or (work.spares(MOST_STEPS) and not _quotes_next(quoting)):
         quoting.advance("\n")
 
 
@@ -27,8 +27,9 @@ def would_quote_after(quoting: Quoting, text: str, work: Work) -> bool:
     for at in range(0, len(text), _BLOCK):
         quoting.advance(text[at : at + _BLOCK])
         quoting.charge(work)
-    return _shows(quoting)
+    return _quotes_next(quoting)
 
 
-def _shows(quoting: Quoting) -> bool:
+def _quotes_next(quoting: Quoting) -> bool:
+    """Whether a call that followed now would be quoted or only an example."""
     return not quoting.call_may_begin or quoting.shown

@@ -29,12 +29,23 @@ class CutOff(Exception):
 
 
 class Cursor:
-    __slots__ = ("_base", "_drained", "_records", "_undrained", "eof", "finished", "inside", "looks", "pos", "window")
+    __slots__ = (
+        "_base",
+        "_drained",
+        "_records",
+        "_undrained",
+        "eof",
+        "finished",
+        "inside",
+        "pos",
+        "searches",
+        "window",
+    )
 
     def __init__(self, text: str) -> None:
         self.window = text
         self.pos = 0
-        self.looks = 0
+        self.searches = 0
         """The number of searches that the work budget was not charged for yet."""
         self.eof = False
         self.finished = True
@@ -118,7 +129,7 @@ class Cursor:
         `("", n)`: nothing but white space comes before the end of the answer. `(None, 0)`: something else comes next.
         """
         longest = max(map(len, literals), default=0)
-        self.looks += 1 + len(literals) // 4
+        self.searches += 1 + len(literals) // 4
         while True:
             window = self.window
             start = self.pos + skip
@@ -159,7 +170,7 @@ class Cursor:
         """
         pattern, keep = _any_of(tuple(literals))
         start = self.offset
-        self.looks += 1
+        self.searches += 1
         self.record()
         while True:
             last = self.pos + limit - (self.offset - start)

@@ -60,9 +60,9 @@ class Turns:
         self._acted = True
         self.foreign = self.foreign or turn_follows
 
-    def close(self, element: str, *, thought: bool) -> None:
-        """Note the end of an element. `thought`: it is in reasoning, which may repeat what the client sent."""
-        self.foreign = self.foreign or (element in _ANSWERS and not thought)
+    def close(self, element: str, *, in_reasoning: bool) -> None:
+        """Note the end of an element. `in_reasoning`: reasoning may repeat what the client sent."""
+        self.foreign = self.foreign or (element in _ANSWERS and not in_reasoning)
 
     def lines(self, lines: list[str]) -> None:
         """Take whole lines of the answer, or their beginnings."""

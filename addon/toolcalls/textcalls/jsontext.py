@@ -75,7 +75,7 @@ def _value(cur: Cursor, stops: Sequence[str], outer: bool) -> Step[str]:
             yield
             continue
         cur.pos = match.start()
-        cur.looks += 1
+        cur.searches += 1
         char = match.group()
         if char in _CLOSERS_BEGIN and stops and depth:
             found, _ = yield from cur.ahead(stops, space=False)
@@ -106,7 +106,7 @@ def _string(cur: Cursor, quote: str, stops: Sequence[str]) -> Step[None]:
             yield
             continue
         cur.pos += 1
-        cur.looks += 1
+        cur.searches += 1
         # White space after a quote contains no quote, so it can be consumed in either case.
         yield from cur.space()
         found, _ = yield from cur.ahead((",", ":", "}", "]", *stops), space=False)

@@ -85,7 +85,7 @@ class _Part:
 class _Value:
     """The state of the two readings of one value, after the tags in it so far."""
 
-    __slots__ = ("_adjoins", "_parameters", "_runs_on", "_shown_whole", "_stack", "parts", "shown")
+    __slots__ = ("_adjoins", "_parameters", "_runs_on", "_stack", "_whole_block_inside", "parameters_inside", "parts")
 
     def __init__(self, key: str, parameters: Parameters) -> None:
         self._parameters = parameters
@@ -95,11 +95,11 @@ class _Value:
         """The closer of a parameter came last, outside any block."""
         self.parts: list[_Part] | None = [_Part(key, 0)]
         """The parameters of the second reading; None once it is ruled out."""
-        self.shown: set[str] = set()
+        self.parameters_inside: set[str] = set()
         """Declared parameters that have no value yet and whose tags are in this value."""
         self._runs_on = False
         """One of them came right after the closer of another parameter."""
-        self._shown_whole = False
+        self._whole_block_inside = False
         """A whole block in the value has ended, and only wrapper tags and special tokens came after it."""
 
     @property
@@ -109,36 +109,36 @@ class _Value:
     @property
     def may_end(self) -> bool:
         """Whether a closer without an opener can only be the value's own."""
-        doubled = self._adjoins and bool(self.shown)
+        doubled = self._adjoins and bool(self.parameters_inside)
         return not (self.is_open or self._runs_on or doubled or len(self.parts or ()) > 1)
 
-    def show(self, name: str) -> None:
+    def note_parameter(self, name: str) -> None:
         """Note that the value contains the tag of a parameter, unless the tag is in a block inside the value."""
         if self._parameters.unseen(name) and (BLOCK, True) not in self._stack:
-            self.shown.add(name)
+            self.parameters_inside.add(name)
             self._runs_on = self._runs_on or self._adjoins
 
     def text(self, text: str) -> None:
         self._adjoins = self._adjoins and not text.strip()
-        self._shown_whole = self._shown_whole and not _TOKEN.sub("", text).strip()
+        self._whole_block_inside = self._whole_block_inside and not _TOKEN.sub("", text).strip()
 
     def has_sibling(self, kind: int) -> bool:
         """Whether a tag of this kind opens a block right after a whole block in the value.
 
         Either both blocks are in this value, or the value ended with the first and the second is the next call.
         """
-        return kind == BLOCK and self._shown_whole
+        return kind == BLOCK and self._whole_block_inside
 
     def open(self, kind: int, firm: bool) -> None:
         if len(self._stack) > _DEPTH:
             raise NotACall
         self._stack.append((kind, firm))
         self._adjoins = False
-        self._shown_whole = self._shown_whole and kind == WRAPPER
+        self._whole_block_inside = self._whole_block_inside and kind == WRAPPER
         self.parts = None
 
     def open_parameter(self, name: str, at: int, behind: int) -> None:
-        self.show(name)
+        self.note_parameter(name)
         parts = self.parts
         self.open(PARAMETER, True)
         if parts and self._parameters.unseen(name) and all(part.key != name for part in parts):
@@ -148,18 +148,18 @@ class _Value:
 
     def close(self, kind: int, at: int, goes_on: bool) -> bool:
         """Close the tag that this closer belongs to. False: it belongs to no open tag in the value."""
-        for place in range(len(self._stack) - 1, -1, -1):
-            of_kind, firm = self._stack[place]
+        for index in range(len(self._stack) - 1, -1, -1):
+            of_kind, firm = self._stack[index]
             if of_kind == kind:
                 break
             if firm:
                 return False
         else:
             return False
-        del self._stack[place:]
+        del self._stack[index:]
         self._adjoins = kind == PARAMETER and (BLOCK, True) not in self._stack
-        self._shown_whole = (kind == BLOCK and (BLOCK, True) not in self._stack) or (
-            kind == WRAPPER and self._shown_whole
+        self._whole_block_inside = (kind == BLOCK and (BLOCK, True) not in self._stack) or (
+            kind == WRAPPER and self._whole_block_inside
         )
         if self.parts and goes_on and not self.parts[-1].closed:
             self.parts[-1].end, self.parts[-1].closed = at, True
@@ -195,7 +195,7 @@ def read_value(region: Region, markup: Markup, key: str, parameters: Parameters)
             if name is None:
                 continue
             if before in _QUOTES and (yield from region.peek()) in _QUOTES:
-                value.show(name)
+                value.note_parameter(name)
                 value.parts = None
                 continue
             if kind == PARAMETER:

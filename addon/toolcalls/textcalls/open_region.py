@@ -9,7 +9,7 @@ from .cursor import CutOff, NotACall, Step
 from .quoting import Quoting
 from .region import Region
 
-_LOOK = 10
+_SEARCH = 10
 """The steps that a search inside a region costs."""
 
 
@@ -81,8 +81,8 @@ class OpenRegion:
             pass
         except CutOff:
             self.cut = True
-        self._work.spend(_LOOK * region.looks)
-        region.looks = 0
+        self._work.spend(_SEARCH * region.searches)
+        region.searches = 0
 
     def pass_over(self, quoting: Quoting) -> tuple[str, Quoting]:
         """The text of a quoted region as far as it was read, and the quoting state after it."""

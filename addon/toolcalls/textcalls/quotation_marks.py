@@ -164,13 +164,13 @@ def marks_behind(marks: tuple[str, ...], found: str) -> tuple[str, ...]:
     return (*marks, MARKS[found]) if len(marks) < _MOST_MARKS else ("",)
 
 
-def literal_closer(found: str, head: str, place: int) -> str:
-    """What closes the comment, string or block that these characters open at index `place`; empty if none."""
-    at_head = not visible(head[:place])
+def literal_closer(found: str, head: str, index: int) -> str:
+    """What closes the comment, string or block that these characters open at `index` of the line; empty if none."""
+    at_head = not visible(head[:index])
     if found in SPANS:
         return SPANS[found]
     if found == "-----":
         return SPANS_AT_HEAD[found] if at_head and REGION.match(visible(head)) else ""
-    if at_head or (found == "/*" and head[place - 1 : place] in BEFORE_A_COMMENT):
+    if at_head or (found == "/*" and head[index - 1 : index] in BEFORE_A_COMMENT):
         return SPANS_AT_HEAD.get(found) or BLOCKS[found]
     return ""

@@ -122,7 +122,7 @@ class Quoting:
     @property
     def quoted(self) -> bool:
         """Whether an opener here would be inside a quotation that continues after it."""
-        self._look(self._line.length)
+        self._examine(self._line.length)
         if self._fence or self._until or self._span or self._elements.tag or self._elements.name:
             return True
         in_reasoning = self._reasoning.open and not self._reasoning.first
@@ -187,7 +187,7 @@ class Quoting:
     def call(self, text: str, *, turn_follows: bool = False) -> None:
         """Take the text of a call, which quotes nothing. `turn_follows`: a turn of a user or a tool follows."""
         self._turns.call(turn_follows=turn_follows)
-        self._look(self._line.length)
+        self._examine(self._line.length)
         _, newline, line = text.rpartition("\n")
         if newline:
             self._end_line()
@@ -197,6 +197,7 @@ class Quoting:
         self.previous = ""
 
     def advance(self, text: str) -> None:
+        """Take text that is no call."""
         if not text:
             return
         if not text.isascii():
@@ -214,7 +215,7 @@ class Quoting:
             line.add(piece)
             line.tail += piece
             if len(line.tail) > 2 * LONGEST:
-                self._look(line.length - LONGEST)
+                self._examine(line.length - LONGEST)
             if newline >= 0:
                 self._newline()
                 stop += 1
@@ -243,8 +244,9 @@ class Quoting:
         return end
 
     def _newline(self) -> None:
+        """End the current line: it may open or close a quotation of several lines."""
         self.work += _LINE
-        self._look(self._line.length)
+        self._examine(self._line.length)
         line = self._line.text
         if self._until:
             if self._until.match(line):
@@ -274,6 +276,7 @@ class Quoting:
         self._code_before = self._code
 
     def _end_line_of_text(self, line: str) -> None:
+        """Note what a line of text, outside of fences and the like, says about the lines below it."""
         if not line:
             self._code = self._code if self._kept_code else 0
             # A blank line after a ruler shows that the ruler only divides the text.
@@ -319,7 +322,7 @@ class Quoting:
             self._fence, self._code = OpenFence(fence, leading_space(self._line.head), in_quote=quoted), 0
             self.introduced = False
 
-    def _look(self, until: int) -> None:
+    def _examine(self, until: int) -> None:
         """Examine the tokens that begin before index `until` of the line."""
         line = self._line
         text, begin = line.tail, line.length - len(line.tail)
@@ -365,7 +368,8 @@ class Quoting:
         line.seen = min(at, _BEFORE)
         line.tail = text[at - line.seen :]
 
-    def _token(self, token: re.Match[str], place: int) -> None:
+    def _token(self, token: re.Match[str], index: int) -> None:
+        """Take a token that may open or close a quotation. `index`: where it begins in the line."""
         self.work += _TOKEN
         found = token[0]
         if found[0] == "`":
@@ -375,27 +379,27 @@ class Quoting:
             self._code = 0 if self._code == len(found) else self._code or len(found)
         elif token["foreign"]:
             self._turns.foreign = True
-        elif token["thought"]:
+        elif token["reasoning"]:
             if not self._reasoning.open:
                 self._reasoning = reasoning_wrappers.OpenReasoning(
                     reasoning_wrappers.kind(found), not self.has_visible_text and found.lower() == "<think>"
                 )
-        elif token["thought_end"]:
+        elif token["reasoning_end"]:
             if not self._reasoning.open or reasoning_wrappers.kind(found) == self._reasoning.wrapper:
-                self._reasoning, self._line.lead = reasoning_wrappers.OpenReasoning(), place + len(found)
+                self._reasoning, self._line.lead = reasoning_wrappers.OpenReasoning(), index + len(found)
         elif token["literal"]:
-            self._span = literal_closer(found.lower(), self._line.head, place) or self._span
+            self._span = literal_closer(found.lower(), self._line.head, index) or self._span
         elif token["opened"]:
             before = token.string[max(0, token.start() - 1) : token.start()]
             spaced = not (before.isalnum() or before == "_")
             if self.has_visible_text or token["opened"].lower() != "s":
-                at_head = not visible(self._line.head[:place])
+                at_head = not visible(self._line.head[:index])
                 self._elements.open(token["opened"].lower(), found, at_head=at_head, spaced=spaced)
         elif token["begun"]:
-            self._elements.begin(token["begun"].lower(), at_head=not visible(self._line.head[:place]))
+            self._elements.begin(token["begun"].lower(), at_head=not visible(self._line.head[:index]))
         elif token["closed"]:
             self._elements.close(token["closed"].lower())
-            self._turns.close(token["closed"].lower(), thought=self._reasoning.open)
+            self._turns.close(token["closed"].lower(), in_reasoning=self._reasoning.open)
         elif token["raw"] is not None:
             self._span = f'){token["raw"]}"'
         elif token["hashes"]:

@@ -52,7 +52,7 @@ _WORD = r"(?:think(?:ing)?|thoughts?|reasoning|思考(?:过程|過程)?|推理)"
 _OPEN += rf"|[⟨‹《【]\s?{_WORD}\s?[⟩›》】]|\\<{_WORD}\\?>|<[|｜](?:think(?:ing)?|analysis|cot|scratchpad)[|｜]?>"
 _CLOSE += rf"|[⟨‹《【]/\s?{_WORD}\s?[⟩›》】]|\\</{_WORD}\\?>|<[|｜]/(?:analysis|cot|scratchpad)[|｜]?>|<{_WORD}[|｜]>"
 
-WRAPPER = rf"(?P<thought>(?i:{_OPEN}))|(?P<thought_end>(?i:{_CLOSE}))"
+WRAPPER = rf"(?P<reasoning>(?i:{_OPEN}))|(?P<reasoning_end>(?i:{_CLOSE}))"
 """Matches the beginning or the end of reasoning."""
 
 _CLOSER = re.compile(rf"(?i:{_CLOSE})\Z")

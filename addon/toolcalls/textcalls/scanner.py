@@ -124,6 +124,7 @@ class Scanner:
         self._skipped.add(text, self._quoting)
 
     def feed(self, text: str) -> list[str | FoundCall]:
+        """Search the next text; the text that passes and the calls that were found, in order."""
         if not text:
             return []
         self._work.add_text(len(text))
@@ -167,6 +168,7 @@ class Scanner:
     # Between regions.
 
     def _take(self, text: str, out: list[str | FoundCall], *, eof: bool = False, finished: bool = False) -> None:
+        """Search a text that may change something: inside a region, or between regions."""
         if self._skipped.size:
             self._skipped.examine(self._quoting)
         self._work.spend(_BRACKET * text.count("<"))
@@ -229,16 +231,16 @@ class Scanner:
         quoting, end = self._quoting, len(text)
         if not eof:
             for match in FIRST.finditer(text, max(at, end - LONGEST)):
-                place = match.start()
-                if text[place:] not in PARTIAL:
+                start = match.start()
+                if text[start:] not in PARTIAL:
                     continue
-                quoting.advance(text[at:place])
-                at = place
+                quoting.advance(text[at:start])
+                at = start
                 first = match.group()
                 if first in FIRST_PRECEDED_BY and FIRST_PRECEDED_BY[first] != quoting.previous:
                     continue
                 if (first not in FIRST_AT_HEAD or quoting.at_head) and not quoting.quoted_so_far:
-                    return place
+                    return start
         self.skip(text[at:])
         return end
 

@@ -129,15 +129,15 @@ class Answer:
         """Take reasoning. Text held before it is no call: it is returned."""
         if self.reasoning is not None:
             self.reasoning.take(text)
-        return None if text.isspace() else self._pass_undecided()
+        return None if text.isspace() else self._release_undecided()
 
     def take_other(self) -> SearchResult | None:
         """Note content that is not searched, like a citation. Text held before it is no call: it is returned."""
         if self.reasoning is not None:
-            self.reasoning.answered()
-        return self._pass_undecided()
+            self.reasoning.rule_out_calls()
+        return self._release_undecided()
 
-    def _pass_undecided(self) -> SearchResult | None:
+    def _release_undecided(self) -> SearchResult | None:
         return self.search.release() if self.search is not None and self.search.undecided else None
 
     def release_text(self) -> SearchResult:
@@ -190,9 +190,13 @@ class Answer:
         if self.reasoning is not None and self._reasoning_may_be_call:
             self.outgoing.add_found(self.reasoning.close(self._finish_of_text(finish)), WRITTEN_AS_REASONING)
 
+    def finish_unless_refused(self, finish: Finish) -> Finish:
+        """How the answer ended, if its finish reason says `finish`: a model that refuses to answer breaks it off."""
+        return Finish.CUT if self.model_refused else finish
+
     def _finish_of_text(self, finish: Finish) -> Finish:
         """How the text ended, if the answer ended with `finish`."""
-        return Finish.CUT if self.model_refused else finish
+        return self.finish_unless_refused(finish)
 
     def search_whole(self, text: str, finish: Finish) -> SearchResult:
         """Search the last text of an answer that arrived as a whole."""
@@ -202,10 +206,10 @@ class Answer:
 
     # Calls
 
-    def take_live(self, assembled: AssembledCall) -> LivePart | None:
+    def next_live_part(self, assembled: AssembledCall) -> LivePart | None:
         """The part of a call that may be sent before it is complete (`toolfix_aggregate=false`); None: nothing."""
         live = self.go_live(assembled)
-        return live.take(assembled) if live is not None else None
+        return live.next_part(assembled) if live is not None else None
 
     def go_live(self, assembled: AssembledCall) -> LiveCall | None:
         """The state of a call that is sent while it arrives; None if the call has to wait."""
@@ -251,6 +255,7 @@ class Answer:
     def _complete_gathered(
         self, assembled_calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
     ) -> list[CompletedCall]:
+        """Decide these calls, and return those that are not repetitions."""
         calls = [self._gathered(assembled, finish, ids) for assembled in assembled_calls]
         out: list[CompletedCall] = []
         outcomes = self.outgoing.complete(calls, finish, drop_refused=drop_refused)

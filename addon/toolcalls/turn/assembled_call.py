@@ -77,7 +77,7 @@ class AssembledCall:
     last_id: str = ""
     value: dict[str, Any] | None = None
     """The parsed arguments, if they were parsed."""
-    looked: int = 0
+    fragments_followed: int = 0
     """How many fragments `brackets` has followed."""
     brackets: Brackets = field(default_factory=Brackets)
     closed: bool = False
@@ -176,14 +176,14 @@ class AssembledCall:
         belong to two calls."""
         if self.decided_count != len(self.fragments):
             text, steps = self.decided = full_arguments(self.fragments)
-            self.look_at(text, steps)
+            self.check_arguments(text, steps)
             if self.fragments and not steps:
                 self.join(text)
             self.decided_count = len(self.fragments)
         return self.decided
 
-    def look_at(self, text: str, steps: tuple[str, ...]) -> None:
-        """Set `refusal_reason` if these arguments are from two calls. A single fragment or a snapshot is from one."""
+    def check_arguments(self, text: str, steps: tuple[str, ...]) -> None:
+        """Refuse the call if these arguments are from two calls. A single fragment or a snapshot is from one."""
         if not self.refusal_reason and not steps and len(self.fragments) > 1:
             self.refuse_if_mixed(self.read(text))
 
@@ -232,12 +232,12 @@ class AssembledCall:
 
     def looks_complete(self) -> bool:
         """Whether the arguments so far look like a complete value."""
-        if self.looked < len(self.fragments):
+        if self.fragments_followed < len(self.fragments):
             # Joined, because following one long text is much faster than following many fragments.
-            text = "".join(self.fragments[self.looked :])
+            text = "".join(self.fragments[self.fragments_followed :])
             self.work.follow(text)
             self.brackets.follow(text)
-            self.looked = len(self.fragments)
+            self.fragments_followed = len(self.fragments)
         return self.brackets.closed
 
     def is_complete(self, *, another: bool = False) -> bool:

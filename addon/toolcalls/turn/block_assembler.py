@@ -54,7 +54,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
             self._end(here)
         return self._begin(start, started=True)
 
-    def follow(self) -> None:
+    def note_that_more_follows(self) -> None:
         """Note that something else begins: if the answer is cut off later, the last call is not affected."""
         if self._last is not None:
             self._last.followed = True
@@ -79,7 +79,7 @@ class BlockAssembler(CallAssembler[BlockCall]):
             self._calls_by_index.continue_at(index, only)
         if here.ended and not here.all_or_none:
             if here.done or here.is_whole():
-                if self._unended and not (fragment.has_index and _says_again(here, fragment.arguments)):
+                if self._unended and not (fragment.has_index and _repeats(here, fragment.arguments)):
                     # It may belong to a call that has not ended.
                     self._calls_by_index.without_index.distrust()
                 return None
@@ -121,9 +121,10 @@ class BlockAssembler(CallAssembler[BlockCall]):
         self._unended.pop(id(call), None)
 
     def _begin(self, start: CallStart, *, started: bool) -> BlockCall:
+        """Add a new call. `started`: its start event has arrived."""
         if self._count >= MOST_CALLS:
             raise LimitReached
-        self.follow()
+        self.note_that_more_follows()
         key = f"call {self._count}"
         call = BlockCall.of_start(start, started=started, held_under=key, work=self._work, tools=self._tools)
         self._count += 1
@@ -136,6 +137,6 @@ class BlockAssembler(CallAssembler[BlockCall]):
         return call
 
 
-def _says_again(call: BlockCall, text: str) -> bool:
+def _repeats(call: BlockCall, text: str) -> bool:
     """Whether the text is blank or repeats all arguments of the call."""
     return not text.strip() or text == "".join(call.fragments)

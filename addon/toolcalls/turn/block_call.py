@@ -44,7 +44,7 @@ class BlockCall(AssembledCall):
             **more,
         )
 
-    def look_at(self, text: str, steps: tuple[str, ...]) -> None:
+    def check_arguments(self, text: str, steps: tuple[str, ...]) -> None:
         value = self.read(text)
         self.valid = isinstance(value, dict)
         if payload.contradict((value, self.given)):

@@ -76,18 +76,18 @@ class FragmentAnswer(Answer):
             calls[-1].refuse(CUT_INSIDE)
         return super()._complete_gathered(calls, finish, drop_refused, ids)
 
-    def passed_stop(self, finish: Finish) -> None:
+    def note_passed_reason(self, finish: Finish) -> None:
         """Note a finish reason that the client already has: a call that follows a cut is cut too."""
         if finish is Finish.CUT:
             self._finishes.append(finish)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
         unknown = self._needs_finish_reason and finish is Finish.UNKNOWN
-        return Finish.CUT if unknown or self.model_refused else finish
+        return Finish.CUT if unknown else self.finish_unless_refused(finish)
 
     def trusted_finish(self, finish: Finish) -> Finish:
         """How the answer ended: by the reasons that arrived, unless fragments followed one; else `finish`."""
         if self._late or not self._finishes:
             return finish
-        finishes = [*self._finishes, *([Finish.CUT] if self.model_refused else [])]
-        return next((cut for cut in (Finish.CUT, Finish.UNKNOWN) if cut in finishes), Finish.COMPLETE)
+        worst = next((one for one in (Finish.CUT, Finish.UNKNOWN) if one in self._finishes), Finish.COMPLETE)
+        return self.finish_unless_refused(worst)

@@ -74,6 +74,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._forget()
 
     def _forget(self) -> None:
+        """Forget everything about the calls so far."""
         self._by_id: dict[str, AssembledCall] = {}
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
@@ -84,7 +85,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._named: dict[tuple[Index, str], AssembledCall] = {}
         """The last call that began at an index, by index and name."""
         self._waiting: dict[Index, list[AssembledCall]] = {}
-        """Calls by index that had no arguments when last looked at; `_waits` removes those that have some now."""
+        """Calls by index that had no arguments when last checked; `_waits` removes those that have some now."""
         self._some_without_index = False
         """Fragments without an index have arrived."""
         self._doubtful = False
@@ -187,7 +188,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         """Take a call that arrives in one piece, or more of a call that the upstream marked as unfinished."""
         call = self.calls[-1] if self.calls else None
         if call is None or not call.goes_on_with(fragment):
-            call = self._new()
+            call = self._new_call()
             call.key, call.index = fragment.id, fragment.index
         call.take(fragment)
         return call
@@ -211,7 +212,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if here is None:
             awaiting = self._awaiting(fragment)
             if awaiting is None:
-                return self._open(fragment, sure=begins)
+                return self._begin(fragment, sure=begins)
             at_index.begin(awaiting)
             return self._continue(awaiting, fragment)
         if not fragment.name:
@@ -228,7 +229,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):
             # If `here` is incomplete and has an id, later fragments with that id may belong to the new call.
             separate = (closed or not here.id) and not self._may_be_its_name(here, fragment)
-            return self._open(fragment, here, sure=begins and separate and not self._left_open(fragment, here))
+            return self._begin(fragment, here, sure=begins and separate and not self._left_open(fragment, here))
         # The name is repeated where arguments may begin: the server names every fragment, or another call begins.
         if fragment.name == here.name:
             self._renamed.add(fragment.index)
@@ -264,6 +265,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         return call
 
     def _by_known_id(self, fragment: Fragment) -> AssembledCall:
+        """The call of a fragment whose id is known."""
         at_index = self._calls_at(fragment.index)
         known = self._by_id[fragment.key]
         if fragment.index is not None:
@@ -274,7 +276,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
                 at_index.distrust()
                 return known
             if known_here is None:
-                return self._elsewhere(fragment, known)
+                return self._by_id_at_new_index(fragment, known)
             known = known_here
         if known.id_returns(fragment.key):
             at_index.distrust()
@@ -282,18 +284,18 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if fragment.name and known.names:
             begins = may_begin(fragment.arguments)
             if known.is_complete() and (begins or not fragment.arguments.strip()):
-                call = self._open(fragment, known)
+                call = self._begin(fragment, known)
                 call.earlier = known
                 return call
             if self._named_otherwise(known, fragment) or (known.unnamed and begins):
                 # Two calls arrive at the same time, and nothing tells them apart.
-                return self._open(fragment, sure=False)
+                return self._begin(fragment, sure=False)
             if begins and known.begun and len(at_index.calls) > 1 and not _awaits_a_value(known):
                 # Either the call continues, or another call with this id begins in the middle of it.
                 at_index.distrust()
         return self._continue(known, fragment, sure=fragment.key not in self._shared_ids)
 
-    def _elsewhere(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
+    def _by_id_at_new_index(self, fragment: Fragment, known: AssembledCall) -> AssembledCall:
         """The call of a fragment with a known id at an index without calls: that call continues or begins again."""
         blank = not fragment.arguments.strip()
         closed = known.is_complete()
@@ -306,13 +308,14 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
                 # By its index this is another call.
                 here.require_all_or_none()
             return self._continue(known, fragment, sure=fragment.key not in self._shared_ids)
-        return self._open(fragment, known)
+        return self._begin(fragment, known)
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
+        """The call of a fragment whose id is new: another call, or one whose ids change."""
         at_index = self._calls_at(fragment.index)
         here = at_index.calls[-1] if at_index.calls else None
         if here is None:
-            return self._open(fragment)
+            return self._begin(fragment)
         if not fragment.name and not fragment.arguments:
             return here
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
@@ -321,24 +324,24 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if here.is_complete(another=bool(fragment.name) and begins):
             if fragment.name == here.name and not begins:
                 return self._continue(here, fragment)
-            return self._open(fragment, here, sure=bool(fragment.name) and begins)
+            return self._begin(fragment, here, sure=bool(fragment.name) and begins)
         if not here.id:
             if not self._named_otherwise(here, fragment):
                 return self._continue(here, fragment)
-            return self._open(fragment, sure=begins)
+            return self._begin(fragment, sure=begins)
         if not fragment.name:
             # The server's ids change with every delta, unless another object begins where none is allowed.
             anew = begins and here.begun and not _awaits_a_value(here)
             if anew and not unstable:
-                return self._open(fragment, sure=False)
+                return self._begin(fragment, sure=False)
         elif not unstable and not (same_name and not begins and here.begun):
-            return self._open(fragment, sure=begins)
+            return self._begin(fragment, sure=begins)
         self._unstable = True
         at_index.require_all_or_none()
         return self._continue(here, fragment)
 
     def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
-        call = self._new()
+        call = self._new_call()
         call.restated = True
         call.key = fragment.id
         return call
@@ -348,7 +351,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
     def _calls_at(self, index: Index) -> CallsAtIndex[AssembledCall]:
         return self._calls_by_index.without_index if index is None else self._calls_by_index.at(index)
 
-    def _new(self) -> AssembledCall:
+    def _new_call(self) -> AssembledCall:
         if len(self.calls) >= MOST_CALLS:
             raise LimitReached
         call = AssembledCall(work=self._work, tools=self._tools, answer_id=self.answer_id)
@@ -356,9 +359,9 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._incomplete.append(call)
         return call
 
-    def _open(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:
+    def _begin(self, fragment: Fragment, earlier: AssembledCall | None = None, *, sure: bool = True) -> AssembledCall:
         """A new call. `earlier`: the call that it may repeat. Not `sure`: it may be part of another call."""
-        call = self._new()
+        call = self._new_call()
         call.key = fragment.id or f"\0{fragment.index}"
         if fragment.key in self._by_id:
             self._shared_ids.add(fragment.key)

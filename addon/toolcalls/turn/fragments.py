@@ -34,8 +34,8 @@ _BEFORE_A_VALUE: Final = frozenset(":,[(")
 _BEFORE_A_STRING: Final = _BEFORE_A_VALUE | {"{", ""}
 
 
-def says_nothing(arguments: str) -> bool:
-    """Whether this is one of the ways to write no arguments."""
+def is_empty(arguments: str) -> bool:
+    """Whether this is one of the ways to write that there are no arguments."""
     return arguments.strip() in _NOTHING
 
 

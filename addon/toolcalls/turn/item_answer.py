@@ -134,7 +134,7 @@ class ItemAnswer(Answer):
     def complete_found_items(self, *, drop_refused: bool = False) -> Iterator[tuple[Item, Outcome]]:
         """The calls that were written as text, and that no structured call repeats, as new items."""
         for outcome in self.outgoing.complete_found(drop_refused=drop_refused):
-            item = self.assembler.open("", None)
+            item = self.assembler.new_call("", None)
             if not outcome.dropped:
                 yield item, outcome
                 continue
@@ -156,30 +156,33 @@ class ItemAnswer(Answer):
         if live is not None:
             compared.out = True
             refusal_reason = refusal_reason or (RENAMED_LIVE if call.name != live.name else "")
-            known = GatheredCall(live.name, text, "", steps, refusal_reason, finish, compared=compared)
-            known.live = live.arguments
-            return known
+            gathered = GatheredCall(live.name, text, "", steps, refusal_reason, finish, compared=compared)
+            gathered.live = live.arguments
+            return gathered
         name = call.name
-        if not name and (not text or (not call.snapshots and self._is_told_by_name(text))):
+        if not name and (not text or (not call.snapshots and self._repeats_named_call(text))):
             return GatheredCall("", "", compared=compared)
         namespace = call.namespace or None
         if uncertain:
-            told = call.from_fragments()[0]
-            return GatheredCall(name, told, call.call_id, (), refusal_reason, namespace=namespace, compared=compared)
+            arguments = call.from_fragments()[0]
+            return GatheredCall(
+                name, arguments, call.call_id, (), refusal_reason, namespace=namespace, compared=compared
+            )
         steps = steps if self.streamed else ()
-        known = GatheredCall(name, text, call.call_id, steps, finish=finish, namespace=namespace, compared=compared)
-        if self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE):
-            raw = freeform_input(text, finish)
-            if raw is not None:
-                known.arguments, known.steps, call.raw_input = raw, (*known.steps, RETYPED), True
-                return known
-            if not is_whole(text):
-                known.refusal_reason = FREEFORM_UNCLEAR
-                return known
-        known.value = call.pop_value(text)
-        return known
+        gathered = GatheredCall(
+            name, text, call.call_id, steps, finish=finish, namespace=namespace, compared=compared
+        )
+        if not (self._is_freeform(call) and (text.strip() or finish is Finish.COMPLETE)):
+            gathered.value = call.pop_value(text)
+        elif (raw := freeform_input(text, finish)) is not None:
+            gathered.arguments, gathered.steps, call.raw_input = raw, (*gathered.steps, RETYPED), True
+        elif is_whole(text):
+            gathered.value = call.pop_value(text)
+        else:
+            gathered.refusal_reason = FREEFORM_UNCLEAR
+        return gathered
 
-    def _is_told_by_name(self, arguments: str) -> bool:
+    def _repeats_named_call(self, arguments: str) -> bool:
         """Whether a named call has the same arguments as this nameless one, whose events then had a wrong id."""
         items, meanings = self._named
         if items < len(self.items.all):

@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple
 
 from ..work import Work
 from .calls_at_index import refuse
-from .fragments import may_begin, says_nothing
+from .fragments import is_empty, may_begin
 from .item_call import CallSnapshot, ItemCall, is_whole
 from .items import Item, Items
 from .parts import Fragment
@@ -35,8 +35,8 @@ class Assigned(NamedTuple):
 _NOTHING: Final = Assigned(None, False)
 _MOST_COMPARED: Final = 8
 """How many unfinished calls the end of an item is compared with, if its ids match none of them."""
-_LOOK: Final = 8
-"""The steps for looking at one call when many are looked at."""
+_CALL: Final = 8
+"""The steps that each call costs when an event is compared with all unfinished ones."""
 _MOST_IDS: Final = 64
 """How many ids of a call are kept: ids that change with every fragment never return, and these suffice to see it."""
 
@@ -72,8 +72,8 @@ class ItemAssembler:
         self._ambiguous_since: dict[int | None, int] = {}
         """By index: how many items there were when something arrived there that may belong to any call."""
 
-    def open(self, wire_id: str, wire_index: int | None) -> Item:
-        """A new call."""
+    def new_call(self, wire_id: str, wire_index: int | None) -> Item:
+        """Add a new call with these ids of the upstream, and its item."""
         self._count += 1
         if wire_id and self._items.known(wire_id) is not None:
             self._shared_ids.add(wire_id)
@@ -88,15 +88,15 @@ class ItemAssembler:
     def begin(self, snapshot: CallSnapshot) -> Assigned:
         """Take the announcement of a call."""
         item = self._find(snapshot.wire_id, snapshot.wire_index)
-        call = item.call if item is not None else None
+        call = _call_of(item)
         if (
             item is None
             or call is None
             or (call.announcement and not call.began_as(snapshot.wire_id))
             or not self._fits(call, snapshot)
-            or _is_another(call, snapshot.wire_id)
+            or _began_with_other_id(call, snapshot.wire_id)
         ):
-            item = self.open(snapshot.wire_id, snapshot.wire_index)
+            item = self.new_call(snapshot.wire_id, snapshot.wire_index)
             call = item.call
         assert call is not None
         new = call.announcement is None
@@ -110,13 +110,13 @@ class ItemAssembler:
         """Take a fragment; `new` in the result: it was added to the call. `source`: its event."""
         wire_index = fragment.index if isinstance(fragment.index, int) else None
         known = self._items.known(fragment.id)
-        known_call = known.call if known is not None else None
+        known_call = _call_of(known)
         if known is not None and known_call is not None and not known.open and wire_index in (None, known_call.index):
             # The item has ended: the fragment adds nothing to its call.
             return _behind_the_end(known)
         item = self._find(fragment.id, wire_index)
-        if (lost := self._refuse_if_ambiguous(item, fragment.id, wire_index)) is not None:
-            return Assigned(lost, False)
+        if (ambiguous := self._refuse_if_ambiguous(item, fragment.id, wire_index)) is not None:
+            return Assigned(ambiguous, False)
         text = fragment.arguments
         if item is not None and self._begins_another(item, fragment, wire_index):
             item = None
@@ -124,8 +124,8 @@ class ItemAssembler:
             # It is empty and belongs to no call.
             return _NOTHING
         if item is None:
-            item = self.open(fragment.id, wire_index)
-            self._stray(item, text)
+            item = self.new_call(fragment.id, wire_index)
+            self._refuse_possible_owners(item, text)
         call = item.call
         assert call is not None
         if text or known is not None:
@@ -141,7 +141,7 @@ class ItemAssembler:
     def take_whole_arguments(self, snapshot: CallSnapshot) -> Assigned:
         """Take an event with the whole arguments of a call."""
         item = self._find(snapshot.wire_id, snapshot.wire_index)
-        call = item.call if item is not None else None
+        call = _call_of(item)
         if (
             snapshot.wire_id
             and call is not None
@@ -150,15 +150,15 @@ class ItemAssembler:
         ):
             # The same arguments of the same item, sent twice: not another call.
             return Assigned(item, False)
-        if (lost := self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.wire_index)) is not None:
-            return Assigned(lost, False)
+        if (ambiguous := self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.wire_index)) is not None:
+            return Assigned(ambiguous, False)
         if item is None or call is None or call.arguments_done:
             known = self._items.known(snapshot.wire_id) or self._items.at(snapshot.wire_index)
             if known is not None and known.call is not None and not known.open:
                 # Sent again, or only after the item was done: the call was released already, or will be.
                 known.call.arguments_done = known.call.arguments_done or snapshot
                 return _behind_the_end(known)
-            item = self.open(snapshot.wire_id, snapshot.wire_index)
+            item = self.new_call(snapshot.wire_id, snapshot.wire_index)
             call = item.call
         assert call is not None
         call.arguments_done = snapshot
@@ -166,11 +166,11 @@ class ItemAssembler:
 
     def end(self, snapshot: CallSnapshot) -> Assigned:
         """Take the end of a call, which repeats the call as a whole."""
-        item = self._called(snapshot)
+        item = self._by_call_id(snapshot)
         if item is None:
             item = self._find(snapshot.wire_id, snapshot.wire_index)
             if item is not None and self._items.known(snapshot.wire_id) is not item:
-                item = self._named(snapshot.name, snapshot.wire_index) or item
+                item = self._by_name(snapshot.name, snapshot.wire_index) or item
             if self._refuse_if_ambiguous(item, snapshot.wire_id, snapshot.wire_index) is not None:
                 # It contains a whole call, which is certain, whichever of those calls it is.
                 item = None
@@ -181,13 +181,13 @@ class ItemAssembler:
                 known is not None
                 and ended is not None
                 and self._fits(ended, snapshot)
-                and _says_the_same(ended, snapshot)
+                and _adds_nothing(ended, snapshot)
             ):
                 return _behind_the_end(known)
-            item = self._renamed(snapshot)
+            item = self._by_arguments(snapshot)
             if item is None:
-                item = self.open(snapshot.wire_id, snapshot.wire_index)
-                _take_from(known, snapshot.wire_id)
+                item = self.new_call(snapshot.wire_id, snapshot.wire_index)
+                _refuse_other_owner(known, snapshot.wire_id)
         assert item.call is not None
         item.call.end = snapshot
         return Assigned(item, True)
@@ -210,7 +210,7 @@ class ItemAssembler:
     def _open_at(self, wire_index: int | None) -> Iterator[tuple[Item, ItemCall]]:
         """The unfinished calls that began at this index; all unfinished calls if `wire_index` is None."""
         began = self._began if wire_index is None else self._began_at.get(wire_index, [])
-        self._work.spend(_LOOK * len(began))
+        self._work.spend(_CALL * len(began))
         for item in began:
             if item.call is not None and item.open:
                 yield item, item.call
@@ -226,13 +226,13 @@ class ItemAssembler:
         another = self._items.known(fragment.id) is not item and call.first is not None
         return another and may_begin(fragment.arguments) and is_whole("".join(call.fragments))
 
-    def _renamed(self, snapshot: CallSnapshot) -> Item | None:
+    def _by_arguments(self, snapshot: CallSnapshot) -> Item | None:
         """The unfinished call, with this item's name or none, whose arguments are those of this item or begin them:
         the server may have changed its id."""
         names = ("", snapshot.name) if snapshot.name else ()
         named = [(item, call) for item, call in self._open_at(None) if call.name in names]
         named.sort(key=lambda one: one[1].index != snapshot.wire_index)
-        meaning, blank = brief_meaning(snapshot.arguments), says_nothing(snapshot.arguments)
+        meaning, blank = brief_meaning(snapshot.arguments), is_empty(snapshot.arguments)
         for item, call in named[:_MOST_COMPARED]:
             if (not blank or call.index == snapshot.wire_index) and brief_meaning(
                 call.decide_arguments()[0]
@@ -243,10 +243,10 @@ class ItemAssembler:
             for item, call in named[:_MOST_COMPARED]
             if call.index == snapshot.wire_index
         ]
-        begun = [item for item, said in here if said and snapshot.arguments.startswith(said)]
+        begun = [item for item, arguments in here if arguments and snapshot.arguments.startswith(arguments)]
         return begun[0] if len(here) == len(begun) == 1 else None
 
-    def _called(self, snapshot: CallSnapshot) -> Item | None:
+    def _by_call_id(self, snapshot: CallSnapshot) -> Item | None:
         """The unfinished call that was announced with the call id of this item."""
         if not snapshot.call_id:
             return None
@@ -254,7 +254,7 @@ class ItemAssembler:
         call = found[0].call if len(found) == 1 else None
         return found[0] if call is not None and self._fits(call, snapshot) else None
 
-    def _named(self, name: str, wire_index: int | None) -> Item | None:
+    def _by_name(self, name: str, wire_index: int | None) -> Item | None:
         """The only unfinished call of this name at this index; of several, the first with complete arguments.
 
         Only the end of such a call is still missing.
@@ -267,7 +267,7 @@ class ItemAssembler:
     def _fits(self, call: ItemCall, snapshot: CallSnapshot) -> bool:
         """Whether the snapshot may be about this call: nothing shows that it is about another."""
         known = self._items.known(snapshot.wire_id)
-        other = known.call if known is not None else None
+        other = _call_of(known)
         if other is not None and other is not call and _may_be(other, snapshot):
             return False
         return _may_be(call, snapshot)
@@ -276,14 +276,14 @@ class ItemAssembler:
 
     def _refuse_if_ambiguous(self, item: Item | None, wire_id: str, wire_index: int | None) -> Item | None:
         """One of the calls that an event may be about, if it cannot be attributed; all of them are refused."""
-        call = item.call if item is not None else None
+        call = _call_of(item)
         if item is None or call is None:
             return None
         sharing = self._open_at(None) if wire_id in self._shared_ids else ()
         rivals = [one for _, one in sharing if one is not call and one.began_as(wire_id)]
         if not rivals and self._items.known(wire_id) is item and call.began_as(wire_id):
             other = self._items.at(wire_index)
-            rival = other.call if other is not None else None
+            rival = _call_of(other)
             if wire_index in (None, call.index) or call.index is None or rival is None:
                 return None
             # The index names one call, the id another.
@@ -302,7 +302,7 @@ class ItemAssembler:
         self._ambiguous_since[wire_index] = len(self._items.all)
         refuse(calls)
 
-    def _stray(self, item: Item, text: str) -> None:
+    def _refuse_possible_owners(self, item: Item, text: str) -> None:
         """Refuse the calls that an unannounced fragment may belong to: all unfinished ones if it cannot begin
         arguments, else those whose index is not known."""
         call = item.call
@@ -316,12 +316,16 @@ class ItemAssembler:
         self._refuse_rivals(wire_index, *([call, *without_index] if without_index and wire_index is not None else ()))
 
 
+def _call_of(item: Item | None) -> ItemCall | None:
+    return item.call if item is not None else None
+
+
 def _behind_the_end(item: Item) -> Assigned:
     """The result for an event about a call that has ended: it is held with the call, unless that was released."""
     return Assigned(None if item.released else item, False)
 
 
-def _take_from(item: Item | None, wire_id: str) -> None:
+def _refuse_other_owner(item: Item | None, wire_id: str) -> None:
     """Refuse the unfinished call that got the events with this id, because another call ends with it."""
     if item is not None and item.call is not None and item.open:
         refuse([item.call])
@@ -337,12 +341,12 @@ def _may_be(call: ItemCall, snapshot: CallSnapshot) -> bool:
     return call.began_as(snapshot.wire_id) or not snapshot.name or call.name in ("", snapshot.name)
 
 
-def _is_another(call: ItemCall, wire_id: str) -> bool:
+def _began_with_other_id(call: ItemCall, wire_id: str) -> bool:
     """Whether unannounced fragments of the call arrived with another id than this announcement has."""
     return call.announcement is None and bool(call.wire_id and wire_id) and call.wire_id != wire_id
 
 
-def _says_the_same(call: ItemCall, snapshot: CallSnapshot) -> bool:
+def _adds_nothing(call: ItemCall, snapshot: CallSnapshot) -> bool:
     """Whether another end of a call that has ended contains nothing new."""
-    said = snapshot.arguments
-    return says_nothing(said) or meaning_of(said) == call.to_compare(call.name).meaning
+    arguments = snapshot.arguments
+    return is_empty(arguments) or meaning_of(arguments) == call.to_compare(call.name).meaning

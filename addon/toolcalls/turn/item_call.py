@@ -125,6 +125,7 @@ class ItemCall(AssembledCall):
         return self.joined[1:]
 
     def _decide_arguments(self) -> tuple[str, tuple[str, ...]]:
+        """Choose one text among the reports, and note whether they contradict each other."""
         fragments, steps = ("", ()) if self.refusal_reason else self.from_fragments()
         others: list[tuple[str, str]] = []
         if self.arguments_done:

@@ -66,22 +66,22 @@ class LivePart:
 class LiveCall:
     """A call that is sent while it arrives. `number`: its position among the calls that the client gets."""
 
-    __slots__ = ("_begun", "_taken", "arguments", "id", "name", "number")
+    __slots__ = ("_begun", "_fragments_taken", "arguments", "id", "name", "number")
 
     def __init__(self, number: int, identity: str, name: str, *, holds_commas: bool = True) -> None:
         self.number = number
         self.id = identity
         self.name = name
-        self._taken = 0
+        self._fragments_taken = 0
         self._begun = False
         self.arguments = LiveArguments(holds_commas=holds_commas)
 
-    def take(self, call: AssembledCall) -> LivePart | None:
-        """The part of the new fragments that may be sent; None if there is none."""
+    def next_part(self, call: AssembledCall) -> LivePart | None:
+        """The part of the new fragments that may be sent now; None if there is none."""
         if call.refusal_reason or call.all_or_none:
             return None
-        new = "".join(call.fragments[self._taken :])
-        self._taken = len(call.fragments)
+        new = "".join(call.fragments[self._fragments_taken :])
+        self._fragments_taken = len(call.fragments)
         part = self.arguments.take(new)
         begins = not self._begun
         self._begun = True

@@ -21,39 +21,40 @@ from .text_search import TextSearch
 class ReasoningSearch:
     """The reasoning of one answer."""
 
-    __slots__ = ("_answered", "_policy", "_request", "_search")
+    __slots__ = ("_policy", "_request", "_ruled_out", "_search")
 
     def __init__(self, request: Request, policy: Policy) -> None:
         self._request = request
         self._policy = policy
         self._search: TextSearch | None = None
         """Created when reasoning arrives: most answers have none."""
-        self._answered = False
+        self._ruled_out = False
+        """No call in the reasoning counts, or the one at its end has been taken."""
 
     @property
     def undecided(self) -> bool:
         """Whether the reasoning ends with a call or the beginning of one."""
-        return not self._answered and self._search is not None and self._search.undecided
+        return not self._ruled_out and self._search is not None and self._search.undecided
 
     def take(self, text: str) -> None:
         """Take the next text of the reasoning."""
-        if self._answered or not text:
+        if self._ruled_out or not text:
             return
         try:
             self._search = self._search or TextSearch(self._request, self._policy)
             self._search.take(text)
         except TooMuchWork:
-            self.answered()
+            self.rule_out_calls()
 
-    def answered(self) -> None:
-        """Something else was said: whatever was thought is a thought."""
-        self._answered = True
+    def rule_out_calls(self) -> None:
+        """Something else followed the reasoning: no call in it counts."""
+        self._ruled_out = True
 
     def close(self, finish: Finish) -> tuple[FoundCall, ...]:
-        """The calls that the reasoning ends with; none unless the model said that it had finished."""
+        """The calls that the reasoning ends with; none unless the finish reason says that the answer is complete."""
         if not self.undecided or finish is not Finish.COMPLETE:
             return ()
-        self._answered = True
+        self._ruled_out = True
         try:
             return self._search.close(finish).calls if self._search is not None else ()
         except TooMuchWork:
@@ -61,7 +62,7 @@ class ReasoningSearch:
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
         """Watch the reasoning of an unparsed event; None if it is no valid JSON string."""
-        if not self._answered and (self._search is None or self._search.receive(literal, raw) is None):
+        if not self._ruled_out and (self._search is None or self._search.receive(literal, raw) is None):
             text = decoded(literal)
             if text is None:
                 return None

@@ -22,7 +22,7 @@ from ..mend.arguments import Finish, mend_arguments
 from ..mend.names import mend_name
 from ..mend.shape.shape import mend_shape
 from ..tools.declared import Tools
-from .fragments import says_nothing
+from .fragments import is_empty
 
 _LONG: Final = 4096
 """Arguments with more characters are compared as text."""
@@ -70,6 +70,7 @@ class ComparedCall:
     sent_whole: bool = False
     """It repeats a call that was sent."""
     kept: bool = True
+    """The client gets it: it repeats no earlier call, and no later one replaced it."""
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
 
     @property
@@ -79,7 +80,7 @@ class ComparedCall:
 
     @property
     def blank(self) -> bool:
-        return says_nothing(self.arguments)
+        return is_empty(self.arguments)
 
     @property
     def meaning(self) -> tuple[bool, bytes]:

@@ -13,7 +13,7 @@ from .text_search import TextSearch
 
 
 class SearchedTexts:
-    __slots__ = ("_last", "_new_search", "_spoken")
+    __slots__ = ("_has_text", "_last", "_new_search")
 
     def __init__(
         self,
@@ -28,19 +28,19 @@ class SearchedTexts:
         is the JSON that was requested."""
         self._new_search = partial(new_search, request, policy, mender, find_calls=find_calls, has_calls=has_calls)
         self._last: TextSearch | StructuredText | None = None
-        self._spoken = False
+        self._has_text = False
         """One of the texts has more than white space."""
 
     def search_of(self, search: TextSearch | StructuredText | None, text: str) -> TextSearch | StructuredText | None:
         """The search that gets this text: the given one, or a new one if that is None."""
-        self._last = self._new_search(begins=not self._spoken, after=self._last) if search is None else search
-        self._spoken = self._spoken or bool(text.strip())
+        self._last = self._new_search(begins=not self._has_text, after=self._last) if search is None else search
+        self._has_text = self._has_text or bool(text.strip())
         return self._last
 
     @property
     def has_text(self) -> bool:
         """Whether the texts have anything other than white space."""
-        return self._spoken or (self._last is not None and self._last.has_text)
+        return self._has_text or (self._last is not None and self._last.has_text)
 
     def is_last(self, search: TextSearch | StructuredText | None) -> bool:
         """Whether this is the search of the last text."""
@@ -53,7 +53,7 @@ class SearchedTexts:
 
     def waits_for_end(self, text: str) -> bool:
         """Whether this text, if it were the first, would have to wait for what follows."""
-        search = self._new_search(begins=not self._spoken)
+        search = self._new_search(begins=not self._has_text)
         if search is not None:
             search.take(text)
         return search is not None and search.undecided

@@ -78,7 +78,7 @@ class StructuredText:
         """Take the next text; `source`: the event, if it contains only this text."""
         self._has_text = self._has_text or bool(text.strip())
         found = self.search.take(text, source).parts if self.search is not None else (TextPiece(text, source),)
-        return self._looked_at(found)
+        return self._pass_or_hold(found)
 
     def release(self) -> SearchResult:
         """Release held text unchanged, because something else follows it: it is not the requested JSON."""
@@ -88,16 +88,16 @@ class StructuredText:
     def close(self, finish: Finish) -> SearchResult:
         """End the text with the answer: held text is mended or released unchanged."""
         found = self.search.close(finish) if self.search is not None else SearchResult()
-        looked = self._looked_at(found.parts)
+        passed = self._pass_or_hold(found.parts)
         if self._mend is None or not (self._held or self._lacks_end):
-            return SearchResult((*looked.parts, *self._stop_mending()))
+            return SearchResult((*passed.parts, *self._stop_mending()))
         sent = "".join(self._sent)
         whole = self._mend(sent + "".join(piece.text for piece in self._held), sent, finish)
         if whole is None:
-            return SearchResult((*looked.parts, *self._stop_mending()))
+            return SearchResult((*passed.parts, *self._stop_mending()))
         self._stop_mending()
         self.mended = whole
-        return SearchResult((*looked.parts, TextPiece(whole[len(sent) :])))
+        return SearchResult((*passed.parts, TextPiece(whole[len(sent) :])))
 
     def receive(self, literal: bytes, raw: bytes) -> Pass | None:
         """Let the text of an unparsed event pass; None if the event has to be parsed."""
@@ -109,10 +109,11 @@ class StructuredText:
         if self._mend is not None:
             if self._prefix.feed(text) < len(text):
                 return None
-            self._keep(text)
+            self._remember(text)
         return PASS
 
-    def _looked_at(self, parts: Iterable[TextPiece | FoundCall]) -> SearchResult:
+    def _pass_or_hold(self, parts: Iterable[TextPiece | FoundCall]) -> SearchResult:
+        """Hold these parts from the first on that is no strict JSON; return those before it, and all calls."""
         out: list[TextPiece | FoundCall] = []
         for part in parts:
             if (
@@ -126,14 +127,14 @@ class StructuredText:
                 out += [*self._stop_mending(), part]
             elif self._mend is None or (not self._held and self._prefix.feed(part.text) == len(part.text)):
                 out.append(part)
-                self._keep(part.text)
+                self._remember(part.text)
             else:
                 self._held.append(part)
                 self._size += len(part.text)
                 out += self._stop_mending() if self._size > _MOST else ()
         return SearchResult(tuple(out))
 
-    def _keep(self, text: str) -> None:
+    def _remember(self, text: str) -> None:
         """Remember a part of the JSON that is sent."""
         if self._mend is None:
             return

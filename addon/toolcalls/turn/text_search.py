@@ -179,11 +179,11 @@ class TextSearch:
     def _released(self, found: list[str | FoundCall]) -> SearchResult:
         parts: list[TextPiece | FoundCall] = []
         for part in found:
-            pieces = self._taken(len(part) if isinstance(part, str) else len(part.raw))
+            pieces = self._pop_held(len(part) if isinstance(part, str) else len(part.raw))
             parts += pieces if isinstance(part, str) else [part]
         return SearchResult(tuple(parts))
 
-    def _taken(self, size: int) -> list[TextPiece]:
+    def _pop_held(self, size: int) -> list[TextPiece]:
         """Remove the next `size` characters of held text; only whole events keep their source."""
         out: list[TextPiece] = []
         while size:

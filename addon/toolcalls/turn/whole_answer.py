@@ -43,7 +43,7 @@ def mend_answer(
     texts = _searched(read, answer, finish)
     assembled_calls = _assembled(read)
     if not assembled_calls:
-        _look_into_reasoning(read, answer, finish)
+        _search_reasoning(read, answer, finish)
     calls_expected = stop is not None and words.needs_calls(stop.reason)
     found = bool(answer.outgoing.found)
     if not (assembled_calls or texts is not None or found or calls_expected or rewrite):
@@ -87,17 +87,17 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
     parts = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
     if not texts or not answer.examines_text or not isinstance(parts[-1], TextDelta):
         return None
-    spoken: list[str] = []
+    searched: list[str] = []
     for text in texts[:-1]:
         answer.spend(TEXT)
         # Something else is between two texts, so held text before it is no call.
         known = answer.take_text(text)
-        spoken.append((text if known is None else known.text) + answer.release_text().text)
-    spoken.append(answer.search_whole(texts[-1], finish).text)
-    return spoken if answer.outgoing.found or spoken != texts else None
+        searched.append((text if known is None else known.text) + answer.release_text().text)
+    searched.append(answer.search_whole(texts[-1], finish).text)
+    return searched if answer.outgoing.found or searched != texts else None
 
 
-def _look_into_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:
+def _search_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:
     """Take the call that the reasoning may end with, if the answer has nothing else."""
     if any(
         isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts

@@ -157,7 +157,7 @@ def run(quick: bool = False) -> list[Row]:
                 )
     body = reasoned(body_of("chat", 0.1, size))
     memory = ReasoningMemory()
-    memory.learn("host", "m")
+    memory.support("host", "m")
     assert pass_on_reasoned(body, memory) is None
     asked = [partial(pass_on_reasoned, body, memory), partial(pass_on_reasoned, body, memory, WITHOUT)]
     plain, taken, without = in_turns([partial(json.loads, body), *asked], rounds)

@@ -64,6 +64,7 @@ def _merge_choices(choices: list[Any]) -> bool:
 
 
 def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, mender: Mender) -> None:
+    """Mend one choice in place."""
     if policy.think:
         split_message(message)
     reason = choice.get("finish_reason")

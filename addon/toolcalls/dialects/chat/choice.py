@@ -24,8 +24,8 @@ def replaced(verdict: Verdict, raw: bytes) -> Replace:
 
 class Choice:
     __slots__ = (
+        "_has_reasoning",
         "_has_text",
-        "_has_thought",
         "_legacy",
         "_live",
         "_request",
@@ -47,7 +47,7 @@ class Choice:
         """The calls arrived in the old `function_call` form."""
         self._live = self.stream.live
         self._has_text = False
-        self._has_thought = False
+        self._has_reasoning = False
 
     @property
     def thinking(self) -> bool:
@@ -61,14 +61,17 @@ class Choice:
         if delta is choice.get("message"):
             delta = self._without_repeated_text(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
-        self._has_thought = self._has_thought or any(delta.get(key) for key in REASONING_KEYS)
+        self._has_reasoning = self._has_reasoning or any(delta.get(key) for key in REASONING_KEYS)
         if fragments and (legacy or self._legacy):
             fragments = self._in_one_form(fragments, legacy)
         if self._think is not None and not self._think.over:
             return self._take_thinking(event, chunk, choice, delta, fragments)
-        read = ReadChoice.of(event.raw, chunk, choice, delta, fragments)
+        return self.stream.take(event, self._read(event.raw, chunk, choice, delta, fragments))
+
+    def _read(self, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> ReadChoice:
+        read = ReadChoice.of(raw, chunk, choice, delta, fragments)
         read.reassigned = choice.get("index") != self.index
-        return self.stream.take(event, read)
+        return read
 
     def _without_repeated_text(self, message: Json) -> Json:
         """A `message` that repeats the whole answer, without the text and reasoning that the client already has.
@@ -77,7 +80,7 @@ class Choice:
         """
         if self._has_text:
             return {key: value for key, value in message.items() if key in CALLS}
-        if self._has_thought:
+        if self._has_reasoning:
             return {key: value for key, value in message.items() if key not in REASONING_KEYS}
         return message
 
@@ -104,8 +107,7 @@ class Choice:
         assert self._think is not None
         ends = bool(choice.get("finish_reason"))
         moved = self._think.split(delta, last=ends)
-        read = ReadChoice.of(event.raw, chunk, choice, delta if moved is None else moved, fragments)
-        read.reassigned = choice.get("index") != self.index
+        read = self._read(event.raw, chunk, choice, delta if moved is None else moved, fragments)
         if moved is None:
             verdict = self.stream.take(event, read)
             self.stream.lesson = None if self.thinking else self.stream.lesson

@@ -94,10 +94,10 @@ class Chat(Dialect):
         """Handle an event in broken JSON. `chunk`: the object that it stands for."""
         data = event.data or ""
         rewritten = Event(sse.write(payload.write(chunk), event.type), "", event.type)
-        answer = self._read_chunk(rewritten, chunk)
+        verdict = self._read_chunk(rewritten, chunk)
         self.lesson = None
-        if answer is not PASS:
-            return answer
+        if verdict is not PASS:
+            return verdict
         # The broken part does not concern a call, and an answer without a call passes unchanged.
         usual = _CHOICES in data and _PYTHON_STYLE not in data and payload.read_glued(data) is None
         return PASS if usual and not self._engaged else Replace((rewritten.raw,))
@@ -105,8 +105,8 @@ class Chat(Dialect):
     def close(self) -> Replace | None:
         if self._done:
             return None
-        answer = self._end(b"", Finish.CUT)
-        return answer if isinstance(answer, Replace) else None
+        verdict = self._end(b"", Finish.CUT)
+        return verdict if isinstance(verdict, Replace) else None
 
     def keep_alive(self) -> bytes:
         return next((choice.writer.keep_alive() for choice in self._choices.values()), KEEP_ALIVE_COMMENT)
@@ -115,6 +115,7 @@ class Chat(Dialect):
         return mend_body(body, self._request, self._policy, self._mender)
 
     def _read_chunk(self, event: Event, chunk: Json) -> Verdict:
+        """Handle a chunk: an error, usage, or choices."""
         if chunk.get("error"):
             return self._fail(event)
         choices = chunk.get("choices")
@@ -147,6 +148,7 @@ class Chat(Dialect):
         return verdict
 
     def _read_choice(self, event: Event, chunk: Json, choice: Json) -> Verdict:
+        """Handle a chunk with one choice."""
         reason = choice.get("finish_reason")
         if choice.get("error") and not reason:
             return self._fail(event)

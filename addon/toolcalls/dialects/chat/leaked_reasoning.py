@@ -30,14 +30,14 @@ class Thinking:
         parts = self._splitter.feed(text) if text else []
         if last:
             parts += self._splitter.close()
-        spoken = "".join(part for kind, part in parts if kind == "text")
-        thought = "".join(part for kind, part in parts if kind == "reasoning")
-        if spoken == text and not thought:
+        rest = "".join(part for kind, part in parts if kind == "text")
+        reasoning = "".join(part for kind, part in parts if kind == "reasoning")
+        if rest == text and not reasoning:
             return None
-        moved = {**delta, "content": spoken}
-        if thought:
+        moved = {**delta, "content": rest}
+        if reasoning:
             known = delta.get("reasoning_content")
-            moved["reasoning_content"] = (known if isinstance(known, str) else "") + thought
+            moved["reasoning_content"] = (known if isinstance(known, str) else "") + reasoning
         return moved
 
 

@@ -103,6 +103,7 @@ def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
 
 
 def _fragment(entry: Json) -> Fragment:
+    """The fragment in an entry of `tool_calls`, or in a `function_call`."""
     function = entry.get("function")
     body = function if isinstance(function, dict) else entry
     identity, name = entry.get("id"), body.get("name")

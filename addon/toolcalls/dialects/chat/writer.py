@@ -49,25 +49,25 @@ class DeltaWriter(StreamWriter[ReadChoice]):
 
     def text(self, read: ReadChoice | None, text: str) -> bytes:
         delta: Json = {"content": text}
-        return _like(read, delta) if read is not None else self._chunk({}, delta)
+        return _copy_with(read, delta) if read is not None else self._chunk({}, delta)
 
     def rest(self, read: ReadChoice) -> bytes:
-        return _like(read, _rest(read), usage=read.stop is None)
+        return _copy_with(read, _rest(read), usage=read.stop is None)
 
     def calls(self, read: ReadChoice) -> bytes:
         calls = {key: value for key, value in read.delta.items() if key in CALLS and value}
-        return _like(read, calls, logprobs=None)
+        return _copy_with(read, calls, logprobs=None)
 
     def without_calls(self, read: ReadChoice, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
         rest = _rest(read)
         if texts is not None and isinstance(rest.get("content"), str):
             del rest["content"]
-        speaks = has_content(rest)
+        needs_chunk = has_content(rest)
         if read.stop is None:
             usage, logprobs = read.payload.get("usage"), read.choice.get("logprobs")
-            speaks = speaks or bool(usage or logprobs) or bool(calls_follow and rest.get("role"))
-        if speaks:
-            return [_like(read, rest, usage=read.stop is None), *(texts or [])]
+            needs_chunk = needs_chunk or bool(usage or logprobs) or bool(calls_follow and rest.get("role"))
+        if needs_chunk:
+            return [_copy_with(read, rest, usage=read.stop is None), *(texts or [])]
         if read.fragments and not calls_follow:
             self._role = self._role or str(rest.get("role") or "")
         return texts or []
@@ -127,7 +127,7 @@ def write_choice(chunk: Json, choice: Json, delta: Json) -> bytes:
     return write({**chunk, "choices": [{**written, "delta": delta}]})
 
 
-def _like(read: ReadChoice, delta: Json, *, usage: bool = False, **choice: None) -> bytes:
+def _copy_with(read: ReadChoice, delta: Json, *, usage: bool = False, **choice: None) -> bytes:
     """A copy of the parsed chunk with another delta, without the finish reason. `usage`: keep the usage."""
     chunk = read.payload
     if read.stop is not None or (chunk.get("usage") and not usage):

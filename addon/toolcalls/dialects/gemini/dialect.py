@@ -29,10 +29,6 @@ class Gemini(ReaderWriterDialect):
         super().__init__(request, policy, mender, reader, GeminiWriter(self._envelope))
         reader.answer = self._stream.answer
 
-    @property
-    def waits(self) -> bool:
-        return self.holds_calls
-
     def read(self, event: Event) -> Verdict:
         if event.data is not None:
             return super().read(event)

@@ -100,6 +100,7 @@ def _path(text: object) -> Path:
 
 
 def _put(root: dict[str, Any], path: Path, value: Any) -> None:
+    """Set the value at a path, and create the lists and objects that lead to it."""
     here: Any = root
     for step, following in zip(path, (*path[1:], None), strict=True):
         inner: Any = value if following is None else [] if isinstance(following, int) else {}

@@ -51,7 +51,8 @@ class GeminiReader(AnswerReader):
         self._envelope = envelope
         self._calls = 0
         """The number of calls so far, used as the index of the next one."""
-        self._open: PartialArguments | None = None
+        self._unfinished: PartialArguments | None = None
+        """The call that arrives in pieces, until its last piece."""
         self._calls_overlap = False
         """A call began before the last one was over, or pieces arrived before their call: the next pieces cannot be
         attributed with certainty."""
@@ -126,49 +127,54 @@ class GeminiReader(AnswerReader):
         return _Run([part], [OtherDelta()], has_other_content=True)
 
     def _call(self, part: Json) -> Fragment:
+        """The fragment for a part with a call: the whole call, or a piece of it."""
         call = part[CALL]
         more = {key: value for key, value in call.items() if key not in _OWN_KEYS}
         extra = {key: value for key, value in part.items() if key != CALL} | ({CALL: more} if more else {})
         identity, name = string_of(call.get("id")), string_of(call.get("name"))
         goes_on = call.get("willContinue") is True
-        if _PIECES in call or goes_on or (self._open is not None and not name and "args" not in call):
+        if _PIECES in call or goes_on or (self._unfinished is not None and not name and "args" not in call):
             return self._piece(call, identity, name, extra, goes_on=goes_on)
         if not (identity or name or "args" in call):
             return Fragment(None, "", "", "")
-        self._calls_overlap = self._calls_overlap or self._open is not None
-        self._open = None
+        self._calls_overlap = self._calls_overlap or self._unfinished is not None
+        self._unfinished = None
         self._calls += 1
         args = call.get("args")
         steps = ("arguments made an object",) if isinstance(args, str) else ()
-        refusal_reason = BEHIND_THE_END if self._quoted else ""
+        refusal_reason = self._refusal_reason
         return Fragment(
             self._calls, identity, name, _arguments(args), extra, steps=steps, refusal_reason=refusal_reason
         )
 
     def _piece(self, call: Json, identity: str, name: str, extra: Json, *, goes_on: bool) -> Fragment:
         """The fragment for the beginning, a piece or the end of a call that arrives in pieces."""
-        pieces = self._open
+        pieces = self._unfinished
         if pieces is None or name or (identity and pieces.id and identity != pieces.id):
             self._calls_overlap = self._calls_overlap or pieces is not None or not name
             self._calls += 1
             # Pieces that arrived without a call may be missing from this one.
             lacks = self._orphaned is not None and not (identity and self._orphaned and identity != self._orphaned)
             self._orphaned = None if name else identity
-            pieces = self._open = PartialArguments(self._calls, identity, begun=bool(name) and not lacks)
+            pieces = self._unfinished = PartialArguments(self._calls, identity, begun=bool(name) and not lacks)
         elif self._calls_overlap and _PIECES in call and not (identity and identity == pieces.id):
             pieces.mark_unclear()
         pieces.take(call.get(_PIECES))
         if goes_on:
             return Fragment(pieces.index, identity, name, "", extra, unfinished=True)
-        self._open = None
+        self._unfinished = None
         value = pieces.value()
-        refusal_reason = BEHIND_THE_END if self._quoted else ""
-        if value is None or call.get("args"):
-            refusal_reason = PIECES_UNCLEAR
+        unclear = value is None or bool(call.get("args"))
+        refusal_reason = PIECES_UNCLEAR if unclear else self._refusal_reason
         arguments = write(value) if value is not None else ""
         return Fragment(
             pieces.index, identity, name, arguments, extra, steps=("put together",), refusal_reason=refusal_reason
         )
+
+    @property
+    def _refusal_reason(self) -> str:
+        """Why a call that arrives now must be refused; empty if it need not be."""
+        return BEHIND_THE_END if self._quoted else ""
 
     def _end(self, reason: str, message: object, text: str) -> list[Part]:
         """The parts for a finish reason. `text`: the text of the event before the finish reason."""

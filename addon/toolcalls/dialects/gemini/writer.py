@@ -36,7 +36,7 @@ class GeminiWriter(AnswerWriter):
         return self._envelope.write(self._envelope.like(data, rest, ends=read is not None, reason=reason))
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        spoken, fragments = iter(texts), iter(read.fragments)
+        new_texts, fragments = iter(texts), iter(read.fragments)
         sent = {call.assembled.index: call for call in calls if call.assembled is not None}
         parts: list[Json] = []
         for part in _parts(read):
@@ -44,11 +44,11 @@ class GeminiWriter(AnswerWriter):
                 call = sent.pop(next(fragments).index, None)
                 parts += [_call_part(call)] if call is not None else []
             elif is_text(part) and part["text"]:
-                written = {**part, "text": next(spoken)}
+                written = {**part, "text": next(new_texts)}
                 parts += [written] if written["text"] or SIGNATURE in part else []
             else:
                 parts.append(part)
-        parts += [{"text": text} for text in spoken if text]
+        parts += [{"text": text} for text in new_texts if text]
         parts += map(_call_part, sent.values())
         parts += [_call_part(call) for call in calls if call.assembled is None]
         return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))

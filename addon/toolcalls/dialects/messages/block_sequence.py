@@ -81,6 +81,7 @@ class BlockSequence:
     # Blocks that are not calls
 
     def _begin_block(self, read: ReadEvent, part: BlockStart, reply: ReplyBuilder) -> None:
+        """Open a block that is no call, after everything before it is closed."""
         self._other_calls.discard(part.block)
         if self._postpone_if_live(read, part.block, reply):
             return
@@ -91,7 +92,7 @@ class BlockSequence:
         if part.kind not in _TEXTS:
             self.answer.take_other()
         if part.kind == THINKING:
-            self._think(read.payload["content_block"].get(THINKING))
+            self._search_reasoning(read.payload["content_block"].get(THINKING))
         if part.calls:
             self.answer.other_tools = True
             self._other_calls.add(part.block)
@@ -104,7 +105,7 @@ class BlockSequence:
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
             self._forward(read, reply)
-            reasoning = self._think(part.text) if part.key == THINKING else None
+            reasoning = self._search_reasoning(part.text) if part.key == THINKING else None
             if part.key and part.text:
                 self.lesson = Lesson(part.key, part.text, reasoning or PASSING_TEXT)
             return
@@ -113,11 +114,11 @@ class BlockSequence:
         self._release_text(reply)
         self._open(part.kind, part.block, reply)
         if part.key == THINKING:
-            self._think(part.text)
+            self._search_reasoning(part.text)
         read.raw = write(read.payload)
         reply.out.append(self.writer.renumbered(read))
 
-    def _think(self, text: object) -> ReasoningSearch | None:
+    def _search_reasoning(self, text: object) -> ReasoningSearch | None:
         """Search reasoning, which may end with a call. The reasoning itself is forwarded unchanged."""
         reasoning = self.answer.reasoning
         if reasoning is not None and isinstance(text, str):
@@ -125,6 +126,7 @@ class BlockSequence:
         return reasoning
 
     def _end_block(self, read: ReadEvent, part: BlockEnd, reply: ReplyBuilder) -> None:
+        """End a call or the open block."""
         call = self.answer.assembler.end(part.block)
         if call is None and not self._let_text_stop(read, part.block, reply):
             return
@@ -156,14 +158,15 @@ class BlockSequence:
 
     def _close_open_block(self, reply: ReplyBuilder) -> None:
         """Close the open block and send the complete calls, because another block begins."""
-        if self.writer.open is not None:
+        if self.writer.open_block is not None:
             reply.out.append(self.writer.close_block())
         self._send_ready(reply)
-        self.answer.assembler.follow()
+        self.answer.assembler.note_that_more_follows()
 
     # Text
 
     def _take_text(self, read: ReadEvent, part: TextDelta, reply: ReplyBuilder) -> None:
+        """Search a text delta, and send what may be sent of it."""
         answer = self.answer
         if self._postpone_if_live(read, part.block, reply):
             return
@@ -177,13 +180,12 @@ class BlockSequence:
             if answer.held_text:
                 reply.hold(_TEXT, text_event(read.payload, answer.held_text) if found.parts else read.raw)
             return
-        open_block = self.writer.open_at(part.block)
-        if open_block is not None and open_block.kind == TEXT:
+        if self.writer.has_open_text(part.block):
             self._forward(read, reply)
             if answer.search is not None or not answer.examines_text:
                 self.lesson = Lesson(TEXT, part.text, answer.search or PASSING_TEXT)
         else:
-            self._say(part.text, part.block, read.payload, reply)
+            self._write_piece(part.text, part.block, read.payload, reply)
 
     def _write_text(self, found: SearchResult, block: Index, like: Json, reply: ReplyBuilder) -> None:
         """Write text that was searched."""
@@ -191,13 +193,14 @@ class BlockSequence:
             if isinstance(part, FoundCall):
                 self.ends_in_text = False
             else:
-                self._say(part.text, block, like, reply, part)
+                self._write_piece(part.text, block, like, reply, part)
 
-    def _say(self, text: str, block: Index, like: Json, reply: ReplyBuilder, piece: TextPiece | None = None) -> None:
+    def _write_piece(
+        self, text: str, block: Index, like: Json, reply: ReplyBuilder, piece: TextPiece | None = None
+    ) -> None:
         """Write a text: in the open block, with its original event if possible, or in a new block."""
-        open_block = self.writer.open_at(block)
         source: ReadEvent | None = piece.source if piece is not None else None
-        if open_block is None or open_block.kind != TEXT:
+        if not self.writer.has_open_text(block):
             if not text.strip():
                 # SGLang sends a newline between two calls. The API refuses a block of white space alone in the
                 # next request, so the white space waits for text to join.
@@ -225,8 +228,7 @@ class BlockSequence:
         if stop is None:
             return
         reply.release(_STOP)
-        open_block = self.writer.open_at(block)
-        if open_block is not None and open_block.kind == TEXT:
+        if self.writer.has_open_text(block):
             reply.out.append(self.writer.close_block_with(stop))
             self.ends_in_text = False
 
@@ -246,6 +248,7 @@ class BlockSequence:
     # Calls
 
     def _begin_call(self, read: ReadEvent, part: CallStart, reply: ReplyBuilder) -> None:
+        """Begin a call: hold its start event, or send it at once with aggregation off."""
         answer, live = self.answer, self._live
         self._other_calls.discard(part.index)
         alone = live.call is None
@@ -255,7 +258,7 @@ class BlockSequence:
         behind_text = answer.text_undecided and answer.text_block != part.index
         if live.call is None and not behind_text:
             self._release_text(reply)
-        if alone and self.writer.open is not None and self.writer.open.upstream_index == part.index:
+        if alone and self.writer.open_block is not None and self.writer.open_block.upstream_index == part.index:
             # A new block uses the index of the open one, so the stop event of the open block is missing.
             reply.out.append(self.writer.close_block())
             self._send_ready(reply)
@@ -266,6 +269,7 @@ class BlockSequence:
             live.begin(call, read, reply)
 
     def _take_fragment(self, read: ReadEvent, part: Fragment, reply: ReplyBuilder) -> None:
+        """Add a fragment of arguments to its call, or forward it in the open block of a server's own tool."""
         open_block = self.writer.open_at(part.index)
         if open_block is not None and open_block.kind not in (TEXT, THINKING):
             reply.out.append(self.writer.renumbered(read))
@@ -288,21 +292,21 @@ class BlockSequence:
 
     def _send_ready(self, reply: ReplyBuilder) -> None:
         """Send the first waiting calls, as long as they are complete without a stop reason."""
-        if self.writer.open is None:
+        if self.writer.open_block is None:
             for call in self.answer.pop_ready():
                 self._write_calls([call], self.answer.complete_calls([call], Finish.COMPLETE), reply)
 
     def _write_calls(self, calls: list[BlockCall], completed: list[CompletedCall], reply: ReplyBuilder) -> None:
         for call in calls:
             reply.release(call.held_under)
-        for leaving in completed:
-            reply.out += [] if leaving.outcome.dropped else self.writer.call(leaving)
+        for done in completed:
+            reply.out += [] if done.outcome.dropped else self.writer.call(done)
 
     # The end
 
     def take_stop_reason(self, reply: ReplyBuilder, finish: Finish) -> None:
         """At a stop reason: send the calls that have ended, unless something before them is still open."""
-        if self._live.call is None and self.writer.open is None and not self.answer.holds_text:
+        if self._live.call is None and self.writer.open_block is None and not self.answer.holds_text:
             calls = self.answer.pop_ended(finish)
             self._write_calls(calls, self.answer.complete_calls(calls, finish), reply)
 
@@ -317,7 +321,7 @@ class BlockSequence:
             self._end_text(answer.end_text(finish), held, reply)
         answer.end_reasoning(finish)
         calls = list(answer.assembler.calls)
-        if self.writer.open is not None and (answer.has_pending_calls or not drop_refused):
+        if self.writer.open_block is not None and (answer.has_pending_calls or not drop_refused):
             reply.out.append(self.writer.close_block())
         self._write_calls(calls, answer.complete(finish, drop_refused=drop_refused), reply)
         self.writer.pop_space(None, reply)  # drop white space that waited for text

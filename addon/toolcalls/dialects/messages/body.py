@@ -47,7 +47,7 @@ def mend_body(body: bytes, request: Request, policy: Policy, mender: Mender) -> 
     return payload.write({**message, **changes}).encode("utf-8", "backslashreplace")
 
 
-_THOUGHTS = (THINKING, "redacted_thinking")
+_REASONING = (THINKING, "redacted_thinking")
 
 
 def _read(body: bytes, message: Json) -> ReadEvent:
@@ -61,6 +61,7 @@ def _read(body: bytes, message: Json) -> ReadEvent:
 
 
 def _parts(number: int, block: Any) -> list[Part]:
+    """The parts of a block. `number`: its index in the message."""
     kind = string_of(block.get("type")) if isinstance(block, dict) else ""
     if kind == TOOL_USE:
         # The whole input is here, so a string is treated like the joined deltas of a stream.
@@ -71,7 +72,7 @@ def _parts(number: int, block: Any) -> list[Part]:
         )
         return [call_start(block, number), *whole]
     parts: list[Part] = [BlockStart(number, kind, calls=kind.endswith(TOOL_USE))]
-    if kind in _THOUGHTS:
+    if kind in _REASONING:
         return [*parts, ReasoningDelta(string_of(block.get(THINKING)))]
     if kind != TEXT:
         return [*parts, OtherDelta()] if isinstance(block, dict) else parts

@@ -137,6 +137,7 @@ class Messages(Dialect):
         return Replace((sse.comment(text),))
 
     def _take(self, event: Event, data: Json) -> Verdict:
+        """Handle an event whose data is a JSON object."""
         read = self._reader.read(event, data)
         kind = read.payload["type"]
         if self._ended:
@@ -173,6 +174,7 @@ class Messages(Dialect):
     # The start
 
     def _message_start(self, read: ReadEvent, reply: ReplyBuilder) -> None:
+        """Send the first message_start, with usage if it has none; drop all others."""
         message = read.payload.get("message")
         message = message if isinstance(message, dict) else {}
         self._sequence.answer.assembler.answer_id = string_of(message.get("id"))
@@ -208,6 +210,7 @@ class Messages(Dialect):
     # The end
 
     def _message_delta(self, read: ReadEvent, reply: ReplyBuilder) -> None:
+        """Hold a message_delta; with a stop reason, send the calls that need not wait for what follows it."""
         self._ensure_started(reply)
         self._stop.count(read.payload.get("usage"))
         if self._stop.reason is None:

@@ -41,7 +41,7 @@ class LiveBlock:
         live = self._answer.go_live(call)
         if live is None:
             return
-        if self._writer.open is not None:
+        if self._writer.open_block is not None:
             reply.out.append(self._writer.close_block())
         reply.release(call.held_under)
         if call.extra == tool_use(call.extra, live.id, call.name, {}):
@@ -54,7 +54,7 @@ class LiveBlock:
     def take_fragment(self, read: ReadEvent, text: str, reply: ReplyBuilder) -> None:
         """Send as much of a fragment as keeps the arguments a strict JSON prefix, and hold the rest."""
         assert self.call is not None
-        part = self._answer.take_live(self.call)
+        part = self._answer.next_live_part(self.call)
         size = len(part.arguments) if part is not None else 0
         if size == len(text):
             reply.out.append(self._writer.renumbered(read))
@@ -83,7 +83,7 @@ class LiveBlock:
         if not (refused and drop_refused and not self._answer.assembler.calls and not self._later):
             # Before an error, the block of an unfinished call stays open, because some clients run a closed block.
             reply.out.append(stop or self._writer.close_block())
-        self._writer.open = None
+        self._writer.open_block = None
         return not refused
 
     def pop_later(self, reply: ReplyBuilder) -> list[ReadEvent]:

@@ -109,6 +109,7 @@ class MessagesReader:
         return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
 
     def _delta(self, raw: bytes, data: Json) -> ReadEvent:
+        """Parse a content_block_delta."""
         delta: Any = data.get("delta")
         if not isinstance(delta, dict) or not delta:
             return ReadEvent(raw, data)

@@ -45,51 +45,56 @@ class OpenBlock:
 
 
 class BlockWriter:
-    __slots__ = ("_space", "count", "open")
+    __slots__ = ("_space", "count", "open_block")
 
     def __init__(self) -> None:
-        self.open: OpenBlock | None = None
+        self.open_block: OpenBlock | None = None
         self.count = 0
         self._space: tuple[Index, list[str]] | None = None
         """White space that has no block yet, with the upstream index it belongs to."""
 
     def open_at(self, upstream_index: Index) -> OpenBlock | None:
         """The open block, if it has this upstream index and is not a call."""
-        block = self.open
+        block = self.open_block
         return (
             block if block is not None and block.upstream_index == upstream_index and block.kind != TOOL_USE else None
         )
 
+    def has_open_text(self, upstream_index: Index) -> bool:
+        """Whether the open block is a text with this upstream index."""
+        block = self.open_at(upstream_index)
+        return block is not None and block.kind == TEXT
+
     def start(self, kind: str, upstream_index: Index, read: ReadEvent) -> bytes:
         """Open a block with its original start event."""
-        self.open = OpenBlock(kind, upstream_index, self.count)
+        self.open_block = OpenBlock(kind, upstream_index, self.count)
         self.count += 1
         return self.renumbered(read)
 
     def begin(self, kind: str, upstream_index: Index, block: Json | None = None) -> bytes:
         """Open a block of ours, empty unless `block` says what it begins with."""
         index = self.count
-        self.open = OpenBlock(kind, upstream_index, index)
+        self.open_block = OpenBlock(kind, upstream_index, index)
         self.count += 1
         content = _EMPTY_BLOCKS[kind] if block is None else block
         return write({"type": BLOCK_START, "index": index, "content_block": content})
 
     def close_block(self) -> bytes:
         """Close the open block, because its own stop event is missing or arrives too late."""
-        assert self.open is not None
-        index, self.open = self.open.index, None
+        assert self.open_block is not None
+        index, self.open_block = self.open_block.index, None
         return write({"type": BLOCK_STOP, "index": index})
 
     def close_block_with(self, read: ReadEvent) -> bytes:
         """Close the open block with its original stop event."""
         raw = self.renumbered(read)
-        self.open = None
+        self.open_block = None
         return raw
 
     def renumbered(self, read: ReadEvent) -> bytes:
         """An event of the open block, unchanged except for its index."""
-        assert self.open is not None
-        index = self.open.index
+        assert self.open_block is not None
+        index = self.open_block.index
         if index_of(read.payload.get("index")) == index:
             return read.raw
         if "index" in read.payload:
@@ -101,8 +106,8 @@ class BlockWriter:
 
     def text(self, event: Json, text: str) -> bytes:
         """A text delta in the open block, modelled on this event."""
-        assert self.open is not None
-        return text_event({**event, "index": self.open.index}, text)
+        assert self.open_block is not None
+        return text_event({**event, "index": self.open_block.index}, text)
 
     def text_block(self, text: str) -> list[bytes]:
         """A whole text block of ours."""
@@ -121,8 +126,8 @@ class BlockWriter:
         if self._space is None:
             return ""
         reply.release(_SPACE)
-        (where, texts), self._space = self._space, None
-        return "".join(texts) if where == block else ""
+        (of_block, texts), self._space = self._space, None
+        return "".join(texts) if of_block == block else ""
 
     def call(self, call: CompletedCall) -> list[bytes]:
         """A whole call: a start with empty input, one delta, a stop."""
@@ -135,9 +140,9 @@ class BlockWriter:
         return self.begin(TOOL_USE, upstream_index, tool_use(block, identity, name, {}))
 
     def call_delta(self, text: str) -> bytes:
-        assert self.open is not None
+        assert self.open_block is not None
         delta = {"type": "input_json_delta", "partial_json": text}
-        return write({"type": BLOCK_DELTA, "index": self.open.index, "delta": delta})
+        return write({"type": BLOCK_DELTA, "index": self.open_block.index, "delta": delta})
 
     def rest_of_delta(self, read: ReadEvent, text: str) -> bytes:
         """The rest of a fragment of arguments, which is not sent yet."""

@@ -21,10 +21,6 @@ class Ollama(ReaderWriterDialect):
         reader = OllamaReader()
         super().__init__(request, policy, mender, reader, OllamaWriter(reader))
 
-    @property
-    def waits(self) -> bool:
-        return self.holds_calls
-
     def read(self, event: Event) -> Verdict:
         # Some clients stop at a blank line, so it is dropped while a call is held.
         return Replace() if event.data is None else super().read(event)

@@ -45,7 +45,7 @@ class OllamaReader(AnswerReader):
         """The model and the time from the last line: clients need both in every line that we write."""
         self._indices: set[int] = set()
         self._ends = 0
-        """How many lines said that they are the last one."""
+        """How many lines were marked as the last one."""
 
     def read(self, event: Event) -> ReadEvent | None:
         line = payload.read_strict(event.data or "")
@@ -75,17 +75,18 @@ class OllamaReader(AnswerReader):
         if read.stop is None or not thinking or not isinstance(thinking, str):
             return [read]
         # Reasoning is sent at once, but the end may have to wait.
-        silent = {key: value for key, value in message_of(read.payload).items() if key != "thinking"}
-        last = {**read.payload, "message": silent}
-        thought = {**self.head, "message": {"role": "assistant", "content": "", "thinking": thinking}, "done": False}
+        rest = {key: value for key, value in message_of(read.payload).items() if key != "thinking"}
+        last = {**read.payload, "message": rest}
+        first = {**self.head, "message": {"role": "assistant", "content": "", "thinking": thinking}, "done": False}
         parts: list[Part] = [part for part in read.parts if not isinstance(part, ReasoningDelta)]
         more = any(value for key, value in last.items() if key not in _LINE)
         return [
-            ReadEvent(write_line(thought), thought, [ReasoningDelta(thinking)], has_other_content=True),
+            ReadEvent(write_line(first), first, [ReasoningDelta(thinking)], has_other_content=True),
             ReadEvent(write_line(last), last, parts, has_other_content=more, answer_id=read.answer_id),
         ]
 
     def _parts(self, line: Json, message: Json) -> list[Part]:
+        """The parts of a line. `message`: its message."""
         parts: list[Part] = []
         thinking = message.get("thinking")
         if thinking:
@@ -104,6 +105,7 @@ class OllamaReader(AnswerReader):
         return parts
 
     def _call(self, entry: Json) -> Fragment:
+        """The fragment for an entry of `tool_calls`, which is a whole call."""
         function = entry.get("function")
         steps: list[str] = []
         if not isinstance(function, dict):

@@ -17,7 +17,7 @@ from .reader import STOPPED, OllamaReader, message_of, write_line
 
 Json = dict[str, Any]
 
-_SAID: Json = {"role": "assistant", "content": ""}
+_EMPTY: Json = {"role": "assistant", "content": ""}
 
 
 class OllamaWriter(AnswerWriter):
@@ -28,24 +28,24 @@ class OllamaWriter(AnswerWriter):
         self._reader = reader
 
     def text(self, read: ReadEvent | None, text: str) -> bytes:
-        return self._line({**_SAID, "content": text})
+        return self._line({**_EMPTY, "content": text})
 
     def rest(self, read: ReadEvent) -> bytes:
-        return write_line({**read.payload, "message": _silent(read)})
+        return write_line({**read.payload, "message": _without_content(read)})
 
     def calls(self, read: ReadEvent) -> bytes:
-        return self._line({**_SAID, "tool_calls": message_of(read.payload).get("tool_calls")})
+        return self._line({**_EMPTY, "tool_calls": message_of(read.payload).get("tool_calls")})
 
     def call(self, call: CompletedCall) -> bytes:
-        return self._line({**_SAID, "tool_calls": [self._entry(call)]})
+        return self._line({**_EMPTY, "tool_calls": [self._entry(call)]})
 
     def end(self, read: ReadEvent | None, reason: str) -> bytes:
         if read is None:
-            return self._line(_SAID, done=True, done_reason=reason)
-        return write_line({**read.payload, "message": _silent(read), "done_reason": reason})
+            return self._line(_EMPTY, done=True, done_reason=reason)
+        return write_line({**read.payload, "message": _without_content(read), "done_reason": reason})
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        message = {**_silent(read), "content": "".join(texts)}
+        message = {**_without_content(read), "content": "".join(texts)}
         if calls:
             message["tool_calls"] = [self._entry(call) for call in calls]
         stopped = {} if reason is None else {"done_reason": reason}
@@ -54,7 +54,7 @@ class OllamaWriter(AnswerWriter):
 
     def keep_alive(self) -> bytes:
         """A full line with an empty message, because clients stop at anything shorter, above all at a blank line."""
-        return self._line(_SAID)
+        return self._line(_EMPTY)
 
     def _line(self, message: Json, **end: Any) -> bytes:
         return write_line({**self._reader.head, "message": message, "done": False, **end})
@@ -70,7 +70,7 @@ class OllamaWriter(AnswerWriter):
         return {**original, **({"id": outcome.id} if outcome.id else {}), "function": named}
 
 
-def _silent(read: ReadEvent) -> Json:
+def _without_content(read: ReadEvent) -> Json:
     """The message of a line, without its text and its calls."""
     kept = {key: value for key, value in message_of(read.payload).items() if key != "tool_calls"}
-    return {**_SAID, **kept, "content": ""}
+    return {**_EMPTY, **kept, "content": ""}

@@ -31,16 +31,18 @@ class CallItems:
         """How to handle deltas like the last one without parsing them, if that one was held."""
 
     def read_added(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        """Handle the announcement of a call."""
         item, new = self._answer.assembler.begin(item_in(incoming))
         assert item is not None and item.call is not None
         live = self._answer.go_live(item.call) if new and self._live and not self._texts.undecided else None
         if live is None:
             reply.hold(item.call.held_under, incoming.raw)
             return
-        live.take(item.call)
+        live.next_part(item.call)
         reply.out.append(self._writer.announcement(item, item.call))
 
     def read_delta(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        """Handle a fragment of arguments."""
         fragment = fragment_in(incoming)
         item, added = self._answer.assembler.add(fragment, incoming)
         if item is None or item.call is None:
@@ -56,6 +58,7 @@ class CallItems:
                 self.lesson = Lesson("delta", fragment.arguments, CallFragments(item.call.add, Hold(key)))
 
     def read_arguments_done(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        """Handle an event with the whole arguments of a call."""
         item, new = self._answer.assembler.take_whole_arguments(snapshot := arguments_in(incoming))
         if item is None or item.call is None:
             return
@@ -66,6 +69,7 @@ class CallItems:
         reply.hold(item.call.held_under, incoming.raw)
 
     def read_ended(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        """Handle the end of a call, and send the first calls that have ended if nothing can change them."""
         item, new = self._answer.assembler.end(item_in(incoming))
         if item is None or item.call is None:
             return
@@ -91,7 +95,7 @@ class CallItems:
     def _take_live_fragment(
         self, item: Item, call: ItemCall, live: LiveCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
     ) -> None:
-        part = live.take(call)
+        part = live.next_part(call)
         sent = part.arguments if part is not None else ""
         if text and not sent:
             reply.hold(call.held_under, incoming.raw)

@@ -60,7 +60,7 @@ class CallWriter:
 
     def fragment(self, item: Item, incoming: IncomingEvent, text: str) -> bytes:
         """A fragment of a call that is sent while it arrives."""
-        return self._writer.forward(incoming, **_where(item), delta=text)
+        return self._writer.forward(incoming, **_position(item), delta=text)
 
     def rest(self, item: Item, call: ItemCall, live: LiveArguments, outcome: Outcome) -> list[bytes]:
         """The end of a live call, with the missing arguments if the mended ones continue what was sent."""
@@ -71,7 +71,7 @@ class CallWriter:
         item.done = body
         out: list[bytes] = []
         if len(text) > len(sent) or not call.first:
-            delta = {**_where(item), "delta": text[len(sent) :]}
+            delta = {**_position(item), "delta": text[len(sent) :]}
             out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
         return [*out, self._arguments_done(item, call, FUNCTION, name, text), self._ended(item, call, body)]
 
@@ -81,21 +81,21 @@ class CallWriter:
         added, delta = _source(call.announcement), call.first
         first = writer.forward(added, **fields) if added else writer.write(ADDED, fields)
         pieces = _missing_pieces(call, delta.message if delta else {}, "delta", text)
-        fields = {**_where(item), "delta": PLACEHOLDER if pieces else text}
+        fields = {**_position(item), "delta": PLACEHOLDER if pieces else text}
         if delta and form is FUNCTION:
             return [first, fill_placeholder(writer.forward(delta, **fields), pieces)]
         wanted = delta.number("sequence_number") if delta else None
         return [first, fill_placeholder(writer.write(f"{form.events}.delta", fields, wanted), pieces)]
 
     def _arguments_done(self, item: Item, call: ItemCall, form: ItemKind, name: str, text: str) -> bytes:
-        stated = _source(call.arguments_done)
-        pieces = _missing_pieces(call, stated.message if stated else {}, form.field, text)
-        fields = {**_where(item), form.field: PLACEHOLDER if pieces else text}
-        if stated and form is FUNCTION:
-            if "name" in stated.message:
+        done = _source(call.arguments_done)
+        pieces = _missing_pieces(call, done.message if done else {}, form.field, text)
+        fields = {**_position(item), form.field: PLACEHOLDER if pieces else text}
+        if done and form is FUNCTION:
+            if "name" in done.message:
                 fields["name"] = name
-            return fill_placeholder(self._writer.forward(stated, **fields), pieces)
-        wanted = stated.number("sequence_number") if stated else None
+            return fill_placeholder(self._writer.forward(done, **fields), pieces)
+        wanted = done.number("sequence_number") if done else None
         return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
     def _ended(self, item: Item, call: ItemCall, body: Json) -> bytes:
@@ -141,7 +141,7 @@ def _missing_pieces(call: ItemCall, event: Json, key: str, text: str) -> list[st
     return call.pieces(text) if call.escaped.pieces and event.get(key) != text else []
 
 
-def _where(item: Item) -> Json:
+def _position(item: Item) -> Json:
     return {"item_id": item.id, "output_index": item.index}
 
 

@@ -15,7 +15,7 @@ from ...turn.items import Item
 from ...wire.events import MOST_CALLS, LimitReached
 from ..reply_builder import ReplyBuilder
 from .call_items import CallItems
-from .events import EventWriter, IncomingEvent, Json
+from .events import ADDED, EventWriter, IncomingEvent, Json
 from .held_texts import HeldTexts
 from .listed_items import ListedItems
 from .output import CALL, FREEFORM, with_needed
@@ -108,7 +108,7 @@ class Finalizer:
             self._calls.flush_found(reply, drop_refused=True)
             return self._failed_output(output)
         self._close_items("incomplete" if status == "incomplete" else "completed", finish, reply)
-        self._look_into_reasoning(finish)
+        self._search_reasoning(finish)
         self._calls.flush_found(reply)
         for index, note in self._answer.notes():
             self._texts.take_text(note, index, reply)
@@ -145,12 +145,14 @@ class Finalizer:
 
     def _close_items(self, status: str, finish: Finish, reply: ReplyBuilder) -> None:
         """End the items that never ended, and send the listed items that were never announced."""
-        spoken = [entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _has_content(entry)]
+        with_content = [
+            entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _has_content(entry)
+        ]
         for item in [item for item in self._items.in_order() if item.open]:
             entry = self._listed.entries.get(item.index)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
-                self._texts.end_item(item, body, reply, None if spoken else finish)
+                self._texts.end_item(item, body, reply, None if with_content else finish)
             elif entry is not None:
                 self._texts.end_item(item, entry, reply)
         for position, entry in self._listed.unseen:
@@ -161,11 +163,11 @@ class Finalizer:
                 item = self._items.open(kind, wire_id, position, entry)
                 item.announced = True
                 fields = {"output_index": item.index, "item": entry}
-                reply.out.append(self._writer.write("response.output_item.added", fields))
+                reply.out.append(self._writer.write(ADDED, fields))
                 if kind == FREEFORM:
                     self._answer.outgoing.sent += 1
             self._listed.entries[item.index] = entry
-            self._texts.end_item(item, entry, reply, finish if spoken and entry is spoken[-1] else None)
+            self._texts.end_item(item, entry, reply, finish if with_content and entry is with_content[-1] else None)
 
     def _is_only_reasoning(self) -> bool:
         """Whether the answer is only reasoning, apart from messages without text."""
@@ -174,7 +176,7 @@ class Finalizer:
             item.type == "reasoning" or (item.done is not None and not _has_content(item.done)) for item in items
         )
 
-    def _look_into_reasoning(self, finish: Finish) -> None:
+    def _search_reasoning(self, finish: Finish) -> None:
         """Search the reasoning for a call at its end, if the answer contains nothing else."""
         if self._answer.reasoning is None or not self._is_only_reasoning():
             return

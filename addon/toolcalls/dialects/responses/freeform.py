@@ -63,6 +63,7 @@ class Freeform:
         return True
 
     def _write(self, incoming: IncomingEvent, item_id: str) -> list[bytes]:
+        """The events of a call that has the id of another one, with an id of its own."""
         index = self._items.free_index(incoming.number("output_index"))
         identity = self._items.identity(item_id, FREEFORM)
         body = {**incoming.item, "id": identity, "call_id": self._ids.unique(str(incoming.item["call_id"]))}

@@ -43,7 +43,7 @@ class ListedItems:
             seen.update(dict.fromkeys(names, entry))
             if twin is not None and entry.get("type") == CALL:
                 # Listed twice. It is compared like every call with the id of another: one call or two.
-                opened = self._calls.open(str(entry.get("id") or ""), position)
+                opened = self._calls.new_call(str(entry.get("id") or ""), position)
                 self._match(opened, entry)
                 known.add(opened)
             elif twin is not None and all(twin.get(key) == entry.get(key) for key in ("name", "input")):
@@ -61,7 +61,7 @@ class ListedItems:
             if pairs:
                 self._match(pairs.pop(0), entry)
             elif entry.get("type") == CALL:
-                call = self._calls.open(str(entry.get("id") or ""), position)
+                call = self._calls.new_call(str(entry.get("id") or ""), position)
                 self._match(call, entry)
             else:
                 self.unseen.append((position, entry))
@@ -109,10 +109,14 @@ class _ItemsByIds:
         return sorted(found.values(), key=lambda item: item.index)
 
 
+def _bodies_of(item: Item) -> list[Json]:
+    """The item as the client got it or the upstream last sent it, and as each event about its call contains it."""
+    return [item.done or item.body, *((snapshot.body for snapshot in item.call.snapshots) if item.call else ())]
+
+
 def _ids_of(item: Item) -> list[object]:
-    bodies = [item.done or item.body, *((snapshot.body for snapshot in item.call.snapshots) if item.call else ())]
     own = [item.id, item.call.sent_id] if item.call else [item.id]
-    return [*own, *(body.get(key) for body in bodies for key in ("id", "call_id"))]
+    return [*own, *(body.get(key) for body in _bodies_of(item) for key in ("id", "call_id"))]
 
 
 def _best(items: list[Item], entry: Json) -> Item | None:
@@ -125,8 +129,7 @@ def _best(items: list[Item], entry: Json) -> Item | None:
 
 def _has_id(item: Item, entry: Json) -> bool:
     """Whether the id of the entry is one of the item's ids."""
-    bodies = [item.done or item.body, *((snapshot.body for snapshot in item.call.snapshots) if item.call else ())]
-    return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in bodies)]
+    return bool(entry.get("id")) and entry["id"] in [item.id, *(body.get("id") for body in _bodies_of(item))]
 
 
 def _paired(items: list[Item], entries: list[Json]) -> list[Item]:

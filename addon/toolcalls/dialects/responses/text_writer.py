@@ -10,7 +10,7 @@ from typing import Any
 from ...turn.items import Item, Items, TextPart
 from ...turn.text_search import SearchResult
 from ..reply_builder import ReplyBuilder
-from .events import EventWriter, Json
+from .events import ADDED, EventWriter, Json
 from .held_texts import DELTA
 from .output import with_needed
 from .part_families import REFUSAL, SUMMARY, TEXT
@@ -57,30 +57,28 @@ class TextWriter:
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
         empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
         fields = {"output_index": index, "item": empty}
-        reply.out.append(self._events.write("response.output_item.added", fields))
+        reply.out.append(self._events.write(ADDED, fields))
         return item
 
     def open_part(self, item: Item, part: str, number: int) -> bytes:
         """The announcement of a part that the upstream never announced."""
-        fields: Json = {"item_id": item.id, "output_index": item.index}
-        fields["summary_index" if part == SUMMARY else "content_index"] = number
-        fields["part"] = whole_part(None, part)
+        fields = {**_position(item, part, number), "part": whole_part(None, part)}
         return self._events.write(f"{PART_EVENTS[part]}.added", fields)
 
     def write_found(self, item: Item, number: int, result: SearchResult, reply: ReplyBuilder) -> None:
         """Write searched text, with the original events if they contain nothing else."""
-        where: Json = {"item_id": item.id, "output_index": item.index, "content_index": number}
+        position = _position(item, TEXT, number)
         for piece in result.pieces:
             if piece.source is None:
-                sent = self._events.write(DELTA, {**where, "delta": piece.text})
+                sent = self._events.write(DELTA, {**position, "delta": piece.text})
             else:
-                sent = self._events.forward(piece.source, **where)
+                sent = self._events.forward(piece.source, **position)
             self.sent.add(item, TEXT, number, piece.text, sent)
             reply.out.append(sent)
 
     def fill_part(self, item: Item, part: str, number: int, state: TextPart, content: list[Any]) -> None:
         """Add the text of a part to the content, if it was sent and is missing there."""
-        field = "refusal" if part == REFUSAL else "text"
+        field = _text_field(part)
         if not 0 <= number < _MOST_PARTS:
             return
         while len(content) <= number:
@@ -96,22 +94,20 @@ class TextWriter:
         if not isinstance(part, str) or part not in PART_EVENTS or not belongs(part, key):
             return
         state = item.part(part, number)
-        field = "refusal" if part == REFUSAL else "text"
+        field, position = _text_field(part), _position(item, part, number)
         text = entry.get(field)
-        where = {"item_id": item.id, "output_index": item.index}
-        where["summary_index" if part == SUMMARY else "content_index"] = number
         out = reply.out
         if not state.opened:
             if not isinstance(text, str) or not text:
                 return
             out.append(self.open_part(item, part, number))
             state.opened = True
-            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.delta", {**where, "delta": text}))
+            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.delta", {**position, "delta": text}))
         if state.text is None and not state.closed:
-            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.done", {**where, field: text or ""}))
+            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.done", {**position, field: text or ""}))
             state.text = text or ""
         if not state.closed:
-            out.append(self._events.write(f"{PART_EVENTS[part]}.done", {**where, "part": entry}))
+            out.append(self._events.write(f"{PART_EVENTS[part]}.done", {**position, "part": entry}))
             state.closed = True
 
 
@@ -122,7 +118,18 @@ def belongs(part: str, key: str) -> bool:
 
 def whole_part(entry: Any, part: str) -> Json:
     """The part with a text field, which is empty if it was missing."""
-    field = "refusal" if part == REFUSAL else "text"
+    field = _text_field(part)
     if not isinstance(entry, dict):
         return {"type": part, field: "", **({"annotations": []} if part == TEXT else {})}
     return entry if isinstance(entry.get(field), str) else {**entry, field: ""}
+
+
+def _text_field(part: str) -> str:
+    """The key of the text in parts of this kind."""
+    return "refusal" if part == REFUSAL else "text"
+
+
+def _position(item: Item, part: str, number: int) -> Json:
+    """The fields by which an event names a part."""
+    key = "summary_index" if part == SUMMARY else "content_index"
+    return {"item_id": item.id, "output_index": item.index, key: number}

@@ -58,9 +58,9 @@ class ZaiAnswer(FragmentAnswer):
 
     def _stop_searching(self, text: str = "") -> SearchResult:
         """Stop the search: the held text and this text after it, as text to send."""
-        said = self.held_text + text
+        unsearched = self.held_text + text
         self.search = self.reasoning = None
-        return SearchResult((TextPiece(said),)) if said else SearchResult()
+        return SearchResult((TextPiece(unsearched),)) if unsearched else SearchResult()
 
     # Calls
 

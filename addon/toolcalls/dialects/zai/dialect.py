@@ -43,14 +43,14 @@ class Zai(Dialect):
 
     __slots__ = (
         "_answer",
+        "_begun",
         "_done",
-        "_events",
+        "_has_text",
         "_include_usage",
         "_max_held",
         "_over",
         "_reader",
         "_reason",
-        "_spoke",
         "_stream",
         "_usage",
         "_writer",
@@ -74,8 +74,10 @@ class Zai(Dialect):
         self._max_held = policy.max_held_bytes
         self._usage: Json | None = None
         self._reason: str | None = None
-        self._spoke = False
-        self._events = False
+        self._has_text = False
+        """Text of the answer has arrived."""
+        self._begun = False
+        """An event of the answer has arrived."""
         self._done = False
         """`done` arrived: after it only the usage counts."""
         self._over = False
@@ -105,7 +107,7 @@ class Zai(Dialect):
         return Replace(tuple(self._take(chunk))) if chunk else _NOTHING
 
     def close(self) -> Replace | None:
-        if not self._events or self._over:
+        if not self._begun or self._over:
             return None
         return Replace(tuple(self._end() if self._done else self._break_off()))
 
@@ -134,12 +136,13 @@ class Zai(Dialect):
     # One event
 
     def _take(self, event: Json) -> list[bytes]:
+        """Handle an event; the chunks to send now."""
         data = data_of(event)
         error = error_of(event)
         if not data and not error:
             return []
-        self._events = True
-        self._writer.learn(data)
+        self._begun = True
+        self._writer.take_envelope(data)
         done = is_done(data)
         if error and not self._done and not (done and self._is_complete):
             return self._fail(error)
@@ -149,7 +152,7 @@ class Zai(Dialect):
         if error:
             _log.info("chat.z.ai ended a complete answer with an error: %s", error.message)
         self._reason = reason_of(data) or self._reason
-        out = self._say(self._reader.read(data))
+        out = self._take_parts(self._reader.read(data))
         if self._reader.size > self._max_held:
             raise LimitReached
         if self._reader.turn_over:
@@ -162,16 +165,16 @@ class Zai(Dialect):
     @property
     def _is_complete(self) -> bool:
         """Whether there is already a complete answer or call, so that an error at the end can be ignored."""
-        return (self._spoke and bool(self._usage or self._reason)) or self._answer.has_whole_call
+        return (self._has_text and bool(self._usage or self._reason)) or self._answer.has_whole_call
 
-    def _say(self, parts: Iterable[ZaiPart]) -> list[bytes]:
+    def _take_parts(self, parts: Iterable[ZaiPart]) -> list[bytes]:
         """Take these parts; the chunks to send now."""
         out: list[bytes] = []
         for part in parts:
             if isinstance(part, RanUpstream):
                 self._answer.ran_upstream(part)
                 continue
-            self._spoke = self._spoke or isinstance(part, TextDelta)
+            self._has_text = self._has_text or isinstance(part, TextDelta)
             read = self._writer.read(part)
             out += replaced(self._stream.take(Event(read.raw, None), read), read.raw).out
         return self._writer.begun([chunk for chunk in out if chunk])
@@ -179,35 +182,36 @@ class Zai(Dialect):
     # The end
 
     def _end_turn(self, finish: Finish) -> list[bytes]:
-        out = self._say(self._reader.end())
+        """End the turn at `done` or `[DONE]`; the chunks to send now."""
+        out = self._take_parts(self._reader.end())
         return out + self._complete(finish)
 
     def _complete(self, finish: Finish) -> list[bytes]:
         """The chunks for the end of the turn: everything that is held, and its calls."""
         reply = ReplyBuilder()
         broken_off = self._answer.broken_off
-        told = Finish.of(self._reason) if self._reason and not broken_off else finish
-        self._stream.send_held(told, reply, drop_refused=broken_off)
+        finish = Finish.of(self._reason) if self._reason and not broken_off else finish
+        self._stream.send_held(finish, reply, drop_refused=broken_off)
         return self._writer.begun(reply.out)
 
     def _end(self) -> list[bytes]:
         """`[DONE]`, or the stream is over after `done`."""
-        self._events = True
+        self._begun = True
         out = [] if self._done else self._end_turn(Finish.UNKNOWN)
         return out + self._finish("length" if self._reason == "length" else "stop")
 
     def _break_off(self) -> list[bytes]:
         """The stream ended without `done`: a call that may be incomplete is not sent."""
-        return self._lose_the_rest() + self._finish("length")
+        return self._drop_unfinished() + self._finish("length")
 
     def _fail(self, error: UpstreamError) -> list[bytes]:
         """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         self._over = True
-        return self._lose_the_rest() + failure(error.message, "upstream_error", error.code)
+        return self._drop_unfinished() + failure(error.message, "upstream_error", error.code)
 
-    def _lose_the_rest(self) -> list[bytes]:
+    def _drop_unfinished(self) -> list[bytes]:
         self._answer.broken_off = True
-        out = self._say(self._reader.end_thinking())
+        out = self._take_parts(self._reader.end_thinking())
         return out + self._complete(Finish.CUT)
 
     @property
@@ -215,6 +219,7 @@ class Zai(Dialect):
         return self._reader.rewritten
 
     def _finish(self, reason: str) -> list[bytes]:
+        """The chunks that end the answer, with the true finish reason."""
         self._over = True
         truth = str(self._answer.true_reason(self._writer.words, [reason]))
         return self._writer.finish(truth, self._usage, apart=self._include_usage)

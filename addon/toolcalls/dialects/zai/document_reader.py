@@ -39,7 +39,8 @@ _MAX_NAMELESS: Final = 64 * 1024
 _QUOTES: Final = "`'\"‘“«"
 """A block right after one of these is quoted as an example."""
 
-Said = TextDelta | ReasoningDelta | GlmBlock
+NewPart = TextDelta | ReasoningDelta | GlmBlock
+"""What a change of the document adds to the answer."""
 
 _START: Final = Scan()
 
@@ -66,7 +67,7 @@ class _State:
     reasoning: int = 0
     blank: str = ""
     """White space of the reasoning that is emitted only if more follows."""
-    thought: bool = False
+    has_reasoning: bool = False
     """The open wrapper contained some reasoning."""
     blocks: int = 0
     block_start: int = 0
@@ -88,8 +89,8 @@ class DocumentReader:
     __slots__ = (
         "_checkpoints",
         "_horizon",
+        "_new_parts",
         "_origins",
-        "_said",
         "_state",
         "blocks",
         "content",
@@ -106,7 +107,7 @@ class DocumentReader:
         self._state = _State()
         self._horizon = 0
         self._checkpoints: list[tuple[int, _State]] = [(0, _State())]
-        self._said: list[Said] = []
+        self._new_parts: list[NewPart] = []
         self._origins = Origins()
 
     @property
@@ -138,13 +139,13 @@ class DocumentReader:
 
     # Changing the document. Each method returns the new text, the new reasoning and the completed blocks, in order.
 
-    def append(self, text: str, origin: Origin = Origin.UNKNOWN) -> list[Said]:
+    def append(self, text: str, origin: Origin = Origin.UNKNOWN) -> list[NewPart]:
         self._origins.write(len(self.document), origin)
         self.document.append(text)
         self._read()
-        return self._take()
+        return self._pop_new_parts()
 
-    def edit(self, index: int, text: str, origin: Origin = Origin.UNKNOWN) -> list[Said]:
+    def edit(self, index: int, text: str, origin: Origin = Origin.UNKNOWN) -> list[NewPart]:
         """Cut the document at `index`, which counts UTF-16 code units, and append the text."""
         cut = self.document.cut(index)
         if cut < len(self.document):
@@ -155,28 +156,28 @@ class DocumentReader:
                 origin = Origin.CALLS
         return self.append(text, origin)
 
-    def finish(self) -> list[Said]:
+    def finish(self) -> list[NewPart]:
         """The document is complete: what was held back as the possible beginning of a tag is text after all."""
         state = self._state
         rest = self.document.units(state.at, len(self.document))
         if state.mode is _Mode.TEXT:
             if state.edge and not rest.strip():
                 return []
-            self._say(rest)
+            self._emit_text(rest)
             if state.newlines and not state.edge:
                 self._write_text("\n" * state.newlines)
         elif state.mode is _Mode.REASONING and state.line_start:
-            self._think(rest.removeprefix(">"))
+            self._emit_reasoning(rest.removeprefix(">"))
         elif state.mode is _Mode.REASONING:
-            self._think(rest)
+            self._emit_reasoning(rest)
         elif state.mode is _Mode.BLOCK and not state.scan.named:
-            self._say(self.document.units(state.block_start, len(self.document)))
+            self._emit_text(self.document.units(state.block_start, len(self.document)))
         state.at = len(self.document)
-        return self._take()
+        return self._pop_new_parts()
 
-    def _take(self) -> list[Said]:
-        said, self._said = self._said, []
-        return said
+    def _pop_new_parts(self) -> list[NewPart]:
+        parts, self._new_parts = self._new_parts, []
+        return parts
 
     # Moving forward and back
 
@@ -230,6 +231,7 @@ class DocumentReader:
         return at
 
     def _read_text(self, text: str, at: int, base: int) -> int:
+        """Parse answer text up to the next element; the offset after it."""
         state = self._state
         tag = at
         if state.edge:
@@ -241,9 +243,9 @@ class DocumentReader:
                 return at
         if text[tag : tag + 1] == "<":
             line_start = state.line_start if tag == at else text[tag - 1] == "\n"
-            place = base + tag
-            shown = state.fence.open or self._origins.at(place) is Origin.MODEL
-            meant = (line_start and not shown) or self._is_the_backends(place)
+            offset = base + tag
+            shown = state.fence.open or self._origins.at(offset) is Origin.MODEL
+            meant = (line_start and not shown) or self._is_the_backends(offset)
             opening = block_opening(text, tag) if meant else NO
             opening = opening or (wrapper_opening(text, tag) if line_start else NO)
             if opening == MORE:
@@ -254,7 +256,7 @@ class DocumentReader:
         if end == len(text) and is_high_surrogate(text[-1]):
             end -= 1
         if end > at:
-            self._say(text[at:end])
+            self._emit_text(text[at:end])
         return end
 
     def _next_element(self, text: str, start: int, base: int) -> int:
@@ -269,12 +271,13 @@ class DocumentReader:
         last = len(text) - 1
         return last if end > last > start and text[last] == "<" and self._is_the_backends(base + last) else end
 
-    def _is_the_backends(self, place: int) -> bool:
+    def _is_the_backends(self, offset: int) -> bool:
         """Whether the backend itself wrote this, in the phase of tool calls, and no quotation mark precedes it."""
-        calls = self._origins.at(place) is Origin.CALLS
-        return calls and (not place or self.document.units(place - 1, place) not in _QUOTES)
+        calls = self._origins.at(offset) is Origin.CALLS
+        return calls and (not offset or self.document.units(offset - 1, offset) not in _QUOTES)
 
     def _open_element(self, text: str, tag: int, opening: int, base: int) -> int:
+        """Enter a block or a reasoning wrapper; the offset after its tag."""
         state = self._state
         if text.startswith(BLOCK_TAG, tag):
             state.mode = _Mode.BLOCK
@@ -285,11 +288,12 @@ class DocumentReader:
             state.newlines = 0
             state.edge = True
             state.line_start = False
-            state.thought = False
+            state.has_reasoning = False
             state.blank = ""
         return opening
 
     def _read_reasoning(self, text: str, at: int) -> int:
+        """Parse a line of a reasoning wrapper; the offset after it."""
         state = self._state
         if state.line_start:
             rest = text[at : at + MAX_TAG]
@@ -312,11 +316,12 @@ class DocumentReader:
         if is_high_surrogate(text[end - 1]):
             end -= 1
         if end > at:
-            self._think(text[at:end])
+            self._emit_reasoning(text[at:end])
             state.line_start = text[end - 1] == "\n"
         return end
 
     def _read_block(self, text: str, at: int, base: int) -> int:
+        """Parse the JSON of a block as far as it has arrived; the offset after it."""
         state = self._state
         at, state.scan, ended = scan_json(text, at, base, state.scan)
         size = base + at - state.block_start
@@ -327,14 +332,15 @@ class DocumentReader:
             block = GlmBlock(state.block_start, base + at, state.scan)
             self.blocks.append(block)
             state.blocks += 1
-            self._said.append(block)
+            self._new_parts.append(block)
         elif ended or (size > _MAX_NAMELESS and not state.scan.named):
             # The model wrote this: a block of the backend names its tool in the first few hundred characters.
             state.mode = _Mode.TEXT
-            self._say(self.document.units(state.block_start, base + at))
+            self._emit_text(self.document.units(state.block_start, base + at))
         return at
 
     def _read_tail(self, text: str, at: int) -> int:
+        """Parse what follows the JSON of a block, usually its closing tag; the offset after it."""
         state = self._state
         tag = skip_blank(text, at)
         near = tag - at < MAX_TAG
@@ -347,7 +353,7 @@ class DocumentReader:
 
     # Emitting text and reasoning
 
-    def _say(self, run: str) -> None:
+    def _emit_text(self, run: str) -> None:
         """Emit answer text, without the newlines that frame an element.
 
         Texts with an element between them are joined with a blank line.
@@ -366,7 +372,7 @@ class DocumentReader:
         state.edge = False
         state.newlines = len(run) - len(body)
 
-    def _think(self, run: str) -> None:
+    def _emit_reasoning(self, run: str) -> None:
         """Emit reasoning, trimmed. Several wrappers are joined with a blank line."""
         state = self._state
         text = state.blank + run
@@ -374,20 +380,20 @@ class DocumentReader:
         state.blank = text[len(body) :]
         if len(state.blank) > MAX_TAG:
             body, state.blank = text, ""
-        if not state.thought:
+        if not state.has_reasoning:
             body = body.lstrip()
         if not body:
             return
-        if not state.thought and state.reasoning:
+        if not state.has_reasoning and state.reasoning:
             body = "\n\n" + body
-        state.thought = True
+        state.has_reasoning = True
         fresh = self.reasoning.write(body)
         state.reasoning = self.reasoning.length
         if fresh:
-            self._said.append(ReasoningDelta(text_of_units(fresh)))
+            self._new_parts.append(ReasoningDelta(text_of_units(fresh)))
 
     def _write_text(self, units: str) -> None:
         fresh = self.content.write(units)
         self._state.content = self.content.length
         if fresh:
-            self._said.append(TextDelta(text_of_units(fresh)))
+            self._new_parts.append(TextDelta(text_of_units(fresh)))

@@ -115,6 +115,6 @@ def _upstream_error(error: Any) -> UpstreamError:
     if not isinstance(error, dict):
         return UpstreamError(payload.text_of(error))
     code = error.get("code") or error.get("error_code")
-    said = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
-    message = next((payload.text_of(value) for value in said if value), "")
+    messages = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
+    message = next((payload.text_of(value) for value in messages if value), "")
     return UpstreamError(message or f"The upstream reported the error {code or payload.write(error)}.", code)

@@ -16,7 +16,7 @@ from ...turn import payload
 from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta, string_of
 from ..chat.reader import fragments_of
 from .blocks import CallResult, GlmBlock
-from .document_reader import DocumentReader, Said
+from .document_reader import DocumentReader, NewPart
 from .envelope import Json, Patch, call_id_of, patch_of, phase_of
 from .fences import Origin
 from .owners import Owners
@@ -98,8 +98,10 @@ class ZaiReader:
         elif patch is not None:
             self._in_fragments = False
         if patch is not None and phase == THINKING:
-            thought = self._thinking.take(patch)
-            return [*parts, *(self._change(thought) if isinstance(thought, Patch) else thought)]
+            reasoning = self._thinking.take(patch)
+            if isinstance(reasoning, Patch):
+                return [*parts, *self._change(reasoning)]
+            return [*parts, *reasoning]
         return [*parts, *self._change(patch)] if patch is not None else parts
 
     def _read_result(self, data: Json, patch: Patch | None) -> list[ZaiPart]:
@@ -125,32 +127,32 @@ class ZaiReader:
         document, origin = self._document, self._origin(patch)
         known = document.block_count
         if patch.kind == "delta":
-            said = document.append(patch.text, origin)
+            new_parts = document.append(patch.text, origin)
         else:
-            said = document.edit(patch.index, patch.text, origin)
+            new_parts = document.edit(patch.index, patch.text, origin)
         before = [OtherDelta()] if document.taken_back else []
-        return [*before, *self._parts(said, known)]
+        return [*before, *self._parts(new_parts, known)]
 
-    def _parts(self, said: Iterable[Said], known: int) -> list[ZaiPart]:
+    def _parts(self, new_parts: Iterable[NewPart], known: int) -> list[ZaiPart]:
         """The parts for new content of the document. `known`: how many blocks it had before."""
         parts: list[ZaiPart] = []
-        for item in said:
-            if not isinstance(item, GlmBlock):
-                parts.append(item)
-            elif self._is_null_patch(item):
+        for new in new_parts:
+            if not isinstance(new, GlmBlock):
+                parts.append(new)
+            elif self._is_null_patch(new):
                 # Blocks that were in the document before the null patch belong to the turn, later ones do not.
-                self._count = max(known, self._document.blocks.index(item) + 1)
+                self._count = max(known, self._document.blocks.index(new) + 1)
                 self.turn_over = True
                 break
-            elif not self._is_clients(item):
+            elif not self._is_clients(new):
                 parts.append(OtherDelta())
         return _joined(parts)
 
     def _origin(self, patch: Patch) -> Origin:
         if self._phase == _CALLING:
             return Origin.CALLS
-        speaks = self._phase == THINKING or (self._phase == _ANSWERING and patch.kind == "delta")
-        return Origin.MODEL if speaks else Origin.UNKNOWN
+        by_model = self._phase == THINKING or (self._phase == _ANSWERING and patch.kind == "delta")
+        return Origin.MODEL if by_model else Origin.UNKNOWN
 
     def _is_null_patch(self, block: GlmBlock) -> bool:
         is_null = self._cuts and block.result(self._document.document) is CallResult.NULL
@@ -173,17 +175,17 @@ class ZaiReader:
     def calls(self) -> list[Fragment]:
         """The client's calls in the document."""
         document, blocks = self._document.document, self._document.all_blocks
-        told: list[Fragment] = []
+        calls: list[Fragment] = []
         self.cut_inside, self.last_may_grow = False, self._in_fragments
         for number, block in enumerate(blocks[: self._count]):
             call = block.call(document)
             if not self._owners.is_clients(call.name, call.result):
                 continue
-            told.append(Fragment((0, number), call.id, call.name, call.arguments))
+            calls.append(Fragment((0, number), call.id, call.name, call.arguments))
             self.cut_inside = not call.whole
             is_last = number == len(blocks) - 1
             self.last_may_grow = is_last and call.result is CallResult.OPEN and self._phase == _CALLING
-        return told
+        return calls
 
     @property
     def has_calls(self) -> bool:

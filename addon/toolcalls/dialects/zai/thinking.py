@@ -53,9 +53,9 @@ class ThinkingPhase:
         if self._in_document:
             return Patch(patch.kind, text, patch.index)
         self._apart = True
-        return self._think_apart(text)
+        return self._separate_reasoning(text)
 
-    def _think_apart(self, text: str) -> list[ReasoningDelta]:
+    def _separate_reasoning(self, text: str) -> list[ReasoningDelta]:
         """Separate reasoning. Parts with a hidden call between them are joined with a blank line, like wrappers."""
         if not self._parted:
             return [ReasoningDelta(text)]

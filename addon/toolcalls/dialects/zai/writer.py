@@ -27,7 +27,7 @@ class ZaiWriter(DeltaWriter):
         self._has_role = False
         """The role was sent to the client."""
 
-    def learn(self, data: Json) -> None:
+    def take_envelope(self, data: Json) -> None:
         """Take the id, time and model from the upstream, if they arrive before the first chunk is written."""
         if self._fixed:
             return

@@ -58,7 +58,7 @@ drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
 
 class Decoded(NamedTuple):
     text: str
-    told: bool = False
+    invalid: bool = False
     """Whether any escape is not one of JSON's."""
     broken: bool = False
     """Whether an escape was unknown, so that only some of the others count."""
@@ -86,7 +86,7 @@ def decode(
     if "\\" not in raw:
         return Decoded(raw)
     if _DRIVE_PATH.fullmatch(raw):
-        return Decoded(_drive_path(raw), told=True)
+        return Decoded(_drive_path(raw), invalid=True)
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
         written = f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw)
         return Decoded(scan_string(written, 1)[0], known=True)
@@ -128,10 +128,10 @@ def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
     if unknown or code:
         text = _decode_literally(raw, quote, escapes)
         undoubled = _has_undoubled_word(raw, as_json)
-        return Decoded(text, told=True, broken=True, undoubled=undoubled, known=True, code=code)
+        return Decoded(text, invalid=True, broken=True, undoubled=undoubled, known=True, code=code)
     if quote != "'" and any(_may_be_text(raw, escape, as_json) for escape in _ESCAPE.finditer(raw)):
         raise Refusal("a backslash before an apostrophe may be text or an escape")
-    return Decoded(_pairs(_ESCAPE.sub(_known, raw)), told=True, known=True)
+    return Decoded(_pairs(_ESCAPE.sub(_known, raw)), invalid=True, known=True)
 
 
 def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:

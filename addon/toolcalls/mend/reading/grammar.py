@@ -238,13 +238,13 @@ def _joined(s: Source, first: Any, second: Any) -> str:
     return first + second
 
 
-def read_value(s: Source, place: str) -> Any:
+def read_value(s: Source, position: str) -> Any:
     """value = string | object | array | tuple | word"""
     char = s.skip()
     if not char:
         raise s.cut()
     if char in chars.QUOTES:
-        return read_string(s, place)
+        return read_string(s, position)
     if char in chars.OPEN_OBJECT:
         s.structure(char)
         return read_object(s)
@@ -255,7 +255,7 @@ def read_value(s: Source, place: str) -> Any:
         s.structure(char)
         return _tuple(s)
     if char in "rRbBuU":
-        text = prefixed_string(s, place)
+        text = prefixed_string(s, position)
         if text is not None:
             return text
     return _word(s)

@@ -20,10 +20,10 @@ _FAMILIES = (*_STRAIGHT_FAMILIES, "`", "“”„", "‘’‚", "«»", "「」
 _FOLLOWS = {chars.KEY: chars.AFTER_KEY, chars.OBJECT: chars.NEXT_PAIR}
 
 
-def has_two_ends(raw: str, quote: str, place: str, *, typographic: bool) -> bool:
+def has_two_ends(raw: str, quote: str, position: str, *, typographic: bool) -> bool:
     """Whether the string that `quote` opened may have ended inside `raw`, at a quote of another kind.
 
-    `place`: whether the string is a key, or a value in an object or a list. `typographic`: typographic marks quote
+    `position`: whether the string is a key, or a value in an object or a list. `typographic`: typographic marks quote
     in this text.
     """
     straight = quote in _STRAIGHT
@@ -32,7 +32,7 @@ def has_two_ends(raw: str, quote: str, place: str, *, typographic: bool) -> bool
     others = tuple(family for family in families if quote not in family)
     if straight and not _ends_open(raw, others):
         return False
-    return _other_end(others, _FOLLOWS.get(place, chars.NEXT_ITEM)).search(raw) is not None
+    return _other_end(others, _FOLLOWS.get(position, chars.NEXT_ITEM)).search(raw) is not None
 
 
 @cache

@@ -53,31 +53,31 @@ _LIKE_A_CLOSER = re.compile(r"[\s,:;}\])]")
 _EXPRESSION = re.compile(r"([\"'])\s{0,4}(?:\+|\|\|?|&&?|/|\.\.?|or|and)\s{0,4}\1")
 
 
-def read_string(s: Source, place: str) -> str:
+def read_string(s: Source, position: str) -> str:
     quote = s.text[s.pos]
     s.spend(SLOW)
     if quote in _TRIPLE and s.text.startswith(quote * 3, s.pos):
-        return _triple(s, quote, place)
+        return _triple(s, quote, position)
     _tell_quotes(s, quote)
     text, begin = s.text, s.pos + 1
-    follows, closers = _FOLLOWS[place], chars.CLOSERS[quote]
+    follows, closers = _FOLLOWS[position], chars.CLOSERS[quote]
     inner: list[int] = []
     at = begin
     while True:
         at = _next_closer(text, at, closers)
         if at < 0:
-            return _unended(s, begin, quote, place, inner)
+            return _unended(s, begin, quote, position, inner)
         if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
             if text[at] in "“‘" and chars.blanks.fullmatch(text, at + 1):
                 raise s.cut()  # an opening mark at the very end opens something
             break
-        if place == KEY:
+        if position == KEY:
             raise _no_key(s, at + 1)
         s.spend(1)
         inner.append(at)
         at += 1
     s.pos = at + 1
-    if place == ARRAY and not inner and at - begin > 1 and _SPLIT_CALL.match(text, at - 1):
+    if position == ARRAY and not inner and at - begin > 1 and _SPLIT_CALL.match(text, at - 1):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes that are not escaped")
     if inner:
         _prove_guess(s, begin, at, quote, inner)
@@ -85,7 +85,7 @@ def read_string(s: Source, place: str) -> str:
             # A value cut off behind a quote and a bracket of its own would look the same.
             raise s.cut()
     raw = text[begin:at]
-    if has_two_ends(raw, quote, place, typographic=s.typographic):
+    if has_two_ends(raw, quote, position, typographic=s.typographic):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")
     value = _decoded(s, raw, quote, bare_quotes=bool(inner))
     if quote == "`" and "${" in value:
@@ -141,7 +141,7 @@ def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> st
     decoded = decode(raw, quote, bare_quotes=bare_quotes, as_json=as_json, spend=s.spend)
     if "\n" in raw or "\t" in raw or "\r" in raw:
         s.step("raw control characters")
-    if decoded.told:
+    if decoded.invalid:
         s.step("invalid escapes")
     s.literal_codes = s.literal_codes or decoded.code
     s.undoubled = s.undoubled or decoded.undoubled
@@ -150,10 +150,10 @@ def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> st
     return decoded.text
 
 
-def _unended(s: Source, begin: int, quote: str, place: str, inner: list[int]) -> str:
+def _unended(s: Source, begin: int, quote: str, position: str, inner: list[int]) -> str:
     if inner:
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it has quotes that are not escaped")
-    if not s.complete or place == KEY:
+    if not s.complete or position == KEY:
         raise s.cut()
     s.step(CLOSED_CUT_OFF)
     s.pos = s.length
@@ -200,12 +200,12 @@ def _brackets_fit(s: Source, at: int) -> bool:
             return _FOLLOWS[still_open[-1]].match(text, at) is not None and char not in chars.CLOSE_OBJECT + "]］"
 
 
-def _triple(s: Source, quote: str, place: str) -> str:
+def _triple(s: Source, quote: str, position: str) -> str:
     found = _TRIPLE[quote].match(s.text, s.pos)
     if found is None:
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
     end, raw = found.end(), found[1]
-    fits = _FOLLOWS[place].match(s.text, end) and not s.text.startswith(quote, end)
+    fits = _FOLLOWS[position].match(s.text, end) and not s.text.startswith(quote, end)
     if not fits or _STRUCTURE_FIRST.match(raw):
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: it starts with three quotes")
     s.pos = end
@@ -213,7 +213,7 @@ def _triple(s: Source, quote: str, place: str) -> str:
     return _decoded(s, raw, quote)
 
 
-def prefixed_string(s: Source, place: str) -> str | None:
+def prefixed_string(s: Source, position: str) -> str | None:
     """The value of a Python string with a prefix (r, b, u); None if there is no such string here."""
     found = _PREFIXED.match(s.text, s.pos)
     if found is None:
@@ -221,14 +221,14 @@ def prefixed_string(s: Source, place: str) -> str | None:
     start, prefix = s.pos, found["prefix"].lower()
     s.pos = found.end()
     if "r" not in prefix:
-        value = read_string(s, place)
+        value = read_string(s, position)
         if prefix == "b" and not value.isascii():
             raise Refusal("a bytes literal is not text")
         s.step("Python string prefix")
         return value
     quote = s.text[s.pos]
     body = (_TRIPLE if s.text.startswith(quote * 3, s.pos) else _RAW)[quote].match(s.text, s.pos)
-    if body is None or not _FOLLOWS[place].match(s.text, body.end()):
+    if body is None or not _FOLLOWS[position].match(s.text, body.end()):
         raise Refusal(f"a raw string does not end where it should, near character {start:,}")
     s.spend(SLOW)
     s.pos = body.end()

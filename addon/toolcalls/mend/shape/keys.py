@@ -103,18 +103,18 @@ def _build(view: View, value: dict[str, Any], keys: tuple[str, ...]) -> dict[str
         steps = key.split(".")
         if len(steps) > _MAX_LEVELS:
             return None
-        here, place = built, view
+        here, node = built, view
         for step in steps[:-1]:
-            child = place.child(step) if step in place.properties else None
+            child = node.child(step) if step in node.properties else None
             if child is None or OBJECT not in child.types:
                 return None
-            place = child.narrowed(OBJECT)
-            if not place.keys_known:
+            node = child.narrowed(OBJECT)
+            if not node.keys_known:
                 return None
             here = here.setdefault(step, {})
             if not isinstance(here, dict):
                 return None
-        if steps[-1] not in place.properties or steps[-1] in here:
+        if steps[-1] not in node.properties or steps[-1] in here:
             return None
         here[steps[-1]] = value[key]
     return built

@@ -88,7 +88,7 @@ def only_item(view: View, value: Any, key: str | None) -> View | None:
             return None
     elif kind == OBJECT:
         branches = [view_of(branch) for union in item.unions for branch in union]
-        if not any(name in place.properties for place in (item, *branches) for name in value):
+        if not any(name in node.properties for node in (item, *branches) for name in value):
             return None
     return item
 

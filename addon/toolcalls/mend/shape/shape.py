@@ -92,7 +92,7 @@ class _Mending:
             self._check.spend(len(value) // 50)
             if container_in(value, self._mend_text) is not None:
                 return f"`{path}` is a list or an object written as text, and what is in it does not fit the schema"
-        reasons = (self._stuck(child, item, place, depth + 1) for child, item, place in inside if child is not None)
+        reasons = (self._stuck(child, item, below, depth + 1) for child, item, below in inside if child is not None)
         return next(filter(None, reasons), "")
 
     # The whole call

@@ -44,20 +44,20 @@ def shows(paragraph: str) -> bool:
     return _shows(look_alikes.fold(paragraph).rstrip(), begun=len(paragraph) < KEPT)
 
 
-def _shows(said: str, *, begun: bool) -> bool:
-    """Whether these last words show a call below them. `begun`: they begin with the paragraph."""
-    before, sentence = _last_sentence(said)
+def _shows(text: str, *, begun: bool) -> bool:
+    """Whether a call below these last words of a paragraph is only shown. `begun`: they are the whole paragraph."""
+    before, sentence = _last_sentence(text)
     if not sentence:
-        return said[-1:] in _CROSSES
+        return text[-1:] in _CROSSES
     if not before and not begun:
         return True
-    above, _, line = said.rpartition("\n")
+    above, _, line = text.rpartition("\n")
     line = line.strip()
     if steps.is_left_over(line):
         return _shows(above.rstrip(), begun=begun)
     if before.strip() and steps.agrees(sentence):
         return _shows(before.rstrip(), begun=begun)
-    if presented.somebody_speaks(line) or presented.disclaims(sentence) or _question_mark.search(said) is not None:
+    if presented.somebody_speaks(line) or presented.disclaims(sentence) or _question_mark.search(text) is not None:
         return True
     if _announces(sentence) or _names_step(sentence, line, above):
         return _breaks_off.search(sentence) is not None
@@ -84,9 +84,9 @@ def _names_step(sentence: str, line: str, above: str) -> bool:
     return list_item.match(line) is None or not held_back.is_taken_back(introduction)
 
 
-def _last_sentence(said: str) -> tuple[str, str]:
+def _last_sentence(text: str) -> tuple[str, str]:
     """The last part of a text that has words in it, and the text before it."""
-    for stop in reversed([*_sentence_end.finditer(said)]):
-        if any(char.isalnum() for char in said[stop.end() :]):
-            return said[: stop.end()], said[stop.end() :].strip()
-    return "", said.strip() if any(char.isalnum() for char in said) else ""
+    for stop in reversed([*_sentence_end.finditer(text)]):
+        if any(char.isalnum() for char in text[stop.end() :]):
+            return text[: stop.end()], text[stop.end() :].strip()
+    return "", text.strip() if any(char.isalnum() for char in text) else ""

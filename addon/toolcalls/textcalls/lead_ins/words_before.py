@@ -26,7 +26,7 @@ _words = re.compile(r"\w+")
 class WordsBefore:
     """The end of the paragraph above the current line."""
 
-    __slots__ = ("_ended", "_presented", "_spoken", "_text")
+    __slots__ = ("_ended", "_has_speakers", "_presented", "_text")
 
     def __init__(self) -> None:
         self._text = ""
@@ -34,7 +34,7 @@ class WordsBefore:
         """A blank line follows the paragraph."""
         self._presented = 0
         """How many paragraphs, including this one, may still belong to a text that an earlier paragraph presents."""
-        self._spoken = False
+        self._has_speakers = False
         """Someone speaks in that text, so announcements in it never count."""
 
     def add(self, line: str) -> None:
@@ -47,8 +47,8 @@ class WordsBefore:
             self.forget()
             return
         if self._ended and self._text:
-            self._presented, self._spoken = self._presented_next()
-        if self._presented and not self._spoken and list_item.match(lead) is not None:
+            self._presented, self._has_speakers = self._presented_next()
+        if self._presented and not self._has_speakers and list_item.match(lead) is not None:
             self._presented = 0
         above = "" if self._ended else self._text + "\n"
         self._text, self._ended = (above + line)[-KEPT:], False
@@ -87,7 +87,7 @@ class WordsBefore:
     def forget(self) -> None:
         self._text = ""
         self._presented = 0
-        self._spoken = False
+        self._has_speakers = False
 
     def show(self, line: str, *, alone: bool) -> bool:
         """Whether the words, or this beginning of a line, say that a call after it is an example.
@@ -95,21 +95,23 @@ class WordsBefore:
         `alone`: only the line counts.
         """
         if not visible(line):
-            return is_code(self._text.rpartition("\n")[2]) or self._shows(self._text, self._presented, self._spoken)
-        presented, spoken, above = self._presented, self._spoken, self._text + "\n"
+            return is_code(self._text.rpartition("\n")[2]) or self._shows(
+                self._text, self._presented, self._has_speakers
+            )
+        presented, has_speakers, above = self._presented, self._has_speakers, self._text + "\n"
         if alone or self._ended:
-            presented, spoken = (0, False) if alone else self._presented_next()
+            presented, has_speakers = (0, False) if alone else self._presented_next()
             above = ""
-        return not has_words(line) or is_code(line) or self._shows((above + line)[-KEPT:], presented, spoken)
+        return not has_words(line) or is_code(line) or self._shows((above + line)[-KEPT:], presented, has_speakers)
 
     def _presented_next(self) -> tuple[int, bool]:
         """How many paragraphs, from the next one on, may be a presented text, and whether someone speaks in it."""
         if len(self._text) < _SHORT and presented.presents(self._text) and not announces(self._text):
             return _PRESENTED, presented.presents_speech(self._text)
         left = max(0, self._presented - 1)
-        return left, self._spoken and left > 0
+        return left, self._has_speakers and left > 0
 
-    def _shows(self, paragraph: str, presented: int, spoken: bool) -> bool:
-        if presented == _PRESENTED or (presented and (spoken or not announces(paragraph))):
+    def _shows(self, paragraph: str, presented: int, has_speakers: bool) -> bool:
+        if presented == _PRESENTED or (presented and (has_speakers or not announces(paragraph))):
             return True
         return shows(paragraph)
