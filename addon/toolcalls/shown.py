@@ -26,7 +26,7 @@ def shown(text: str, most: int = NAME) -> str:
 
 
 def shown_lines(text: str, most: int) -> str:
-    """Like `shown`, but line ends and tabs are kept."""
+    """The text with its lines and tabs, cut after `most` characters; a cut text is followed by its full length."""
     cut = text[:most].replace("\r\n", "\n")
     if not cut.isascii() or _CONTROL.search(cut):
         cut = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in cut)

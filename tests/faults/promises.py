@@ -328,7 +328,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
-        ((ENGINE + "turn/resent.py", "return any(arrival.may_repeat(one.arrival) and one.kept and _same(one, call) for one in found)", "return False"),),
+        ((ENGINE + "turn/resent.py", "return any(arrival.may_repeat(one.arrival) and one.kept and _only_repeats(one, call) for one in found)", "return False"),),
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",

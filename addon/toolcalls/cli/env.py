@@ -44,12 +44,13 @@ def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
     Start the proxy itself with: toolfix proxy
     """
     environ = client_environment.original(os.environ)
-    changes = _back(os.environ) if unset else _there(environ, port, Path(confdir or trust.DEFAULT_CONFDIR))
+    changes = _unset(os.environ) if unset else _set(environ, port, Path(confdir or trust.DEFAULT_CONFDIR))
     write = _fish if (shell or Path(os.environ.get("SHELL", "")).name) == "fish" else _posix
     click.echo("\n".join(write(name, value) for name, value in changes.items()))
 
 
-def _there(environ: dict[str, str], port: int, confdir: Path) -> Changes:
+def _set(environ: dict[str, str], port: int, confdir: Path) -> Changes:
+    """The variables that lead clients to the proxy."""
     folder = confdir.expanduser().absolute()
     if not folder.parent.is_dir():
         raise click.UsageError(f"--confdir {confdir}: there is no directory {folder.parent}. Is that a typo?")
@@ -64,7 +65,8 @@ def _there(environ: dict[str, str], port: int, confdir: Path) -> Changes:
     return changes
 
 
-def _back(environ: Mapping[str, str]) -> Changes:
+def _unset(environ: Mapping[str, str]) -> Changes:
+    """The variables as they were before `toolfix env`."""
     before = client_environment.original(environ)
     changes: Changes = {name: before.get(name) if BEFORE in environ else None for name in VARIABLES}
     return {**changes, BEFORE: None}

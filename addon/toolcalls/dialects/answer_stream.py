@@ -119,30 +119,23 @@ class AnswerStream:
             self._send(Finish.COMPLETE, reply)
         pieces = self._search(read, reply)
         unchanged = pieces is None and not fragments and not follows and not (read.text and self._suppresses_text)
-        rest: list[bytes] = []
+        if unchanged and stop is None:
+            self.lesson = self._text_lesson(read)
+            return PASS
+        if unchanged and stop is not None and self._let_finish_pass(stop):
+            return PASS
+        self._writer.remember(read)
+        live_events = self._gather(read, fragments)
+        rest = self._without_calls(read, pieces, reply, calls_follow=bool(live_events))
+        reply.out += rest + live_events
         held = False
-        if not unchanged:
-            self._writer.remember(read)
-            live_events = self._gather(read, fragments)
-            rest = self._without_calls(read, pieces, reply, calls_follow=bool(live_events))
-            reply.out += rest + live_events
-            if fragments and not live_events:
-                held = pieces is None and not rest and (stop is None or self._traits.whole_calls)
-                reply.hold(self._calls_key, read.raw if held else self._writer.calls(read))
+        if fragments and not live_events:
+            held = pieces is None and not rest and (stop is None or self._traits.whole_calls)
+            reply.hold(self._calls_key, read.raw if held else self._writer.calls(read))
         if stop is not None:
-            if unchanged and self._let_finish_pass(stop):
-                return PASS
-            if unchanged:
-                self._writer.remember(read)
-                rest = self._without_calls(read, None, reply, calls_follow=False)
-                reply.out += rest
             # If calls arrive whole, releasing earlier text that was held does not change this event.
             untouched = (self._traits.whole_calls and not read.text) or (pieces is None and not rest)
             self._take_finish_reason(read, stop, reply, untouched=untouched and not fragments, held=held)
-            return reply.verdict()
-        if unchanged:
-            self.lesson = self._text_lesson(read)
-            return PASS
         return reply.verdict()
 
     def _follows_calls(self, read: ReadEvent) -> bool:

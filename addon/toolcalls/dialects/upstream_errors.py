@@ -49,10 +49,10 @@ def error_in(data: Any, kind: str = "") -> Json | None:
     `kind`: the type on the `event:` line.
     """
     if isinstance(data, list):
-        return next((error for entry in data[:1] if isinstance(entry, dict) and (error := _named(entry))), None)
+        return next((error for entry in data[:1] if isinstance(entry, dict) and (error := _error_field(entry))), None)
     if not isinstance(data, dict):
         return None
-    named = _named(data)
+    named = _error_field(data)
     if named is not None:
         return named
     if data.get("object") == ERROR or data.get("type") == ERROR or kind in ERROR_EVENTS or _looks_like_one(data):
@@ -68,7 +68,8 @@ def error_in_text(text: str, kind: str = "") -> Json | None:
     return None
 
 
-def _named(data: Json) -> Json | None:
+def _error_field(data: Json) -> Json | None:
+    """The error under the key `error`, if there is one."""
     error = data.get(ERROR) or data.get("Error")
     if not error:
         return None

@@ -80,7 +80,7 @@ class ReadOptions:
 
     @property
     def may_add_missing(self) -> bool:
-        """Whether something missing may be added: see `finish.py`."""
+        """Whether something missing may be added: the answer is complete, or the user wants it closed."""
         return self.complete or self.finish is Finish.COMPLETE
 
 
@@ -89,7 +89,7 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
     try:
         return read(text, control_characters=control_characters)
     except json.JSONDecodeError as error:
-        # The error is returned as a value, and its frames would keep the callers alive, as above.
+        # The error is returned as a value; the frames of its traceback would keep the callers and their bytes alive.
         error.__traceback__ = error.__context__ = None
         return error
 

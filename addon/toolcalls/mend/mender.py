@@ -113,7 +113,7 @@ class Mender:
     ) -> Outcome:
         """Refuse a call that the dialect knows must not run; the fallback is the one for unreadable arguments."""
         original = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
-        named = self._named(name, None, namespace)
+        named = self._mended_name(name, None, namespace)
         if drop_refused:
             outcome = replace(original, arguments="", dropped=True)
         elif named.status == "not_a_name":
@@ -171,7 +171,9 @@ class Mender:
             return replace(original, status="repaired") if original.steps else original
         reason = refusal_reason or CUT_BEFORE
         if not refusal_reason and (arguments.strip() or not (drop_refused or finish is Finish.CUT)):
-            mended = _whole(self._read(arguments, finish, to_send=True), self._named(original.name, None, None).tool)
+            mended = _whole(
+                self._read(arguments, finish, to_send=True), self._mended_name(original.name, None, None).tool
+            )
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
                 steps = (*original.steps, *mended.steps)
@@ -190,7 +192,7 @@ class Mender:
         """The outcome of a call: its name is mended first, then its arguments."""
         name, arguments = original.received_name, original.received_arguments
         meant = value if name or value is not None else self._read(arguments, finish).value
-        named = self._named(name, meant, original.namespace)
+        named = self._mended_name(name, meant, original.namespace)
         if not self._policy.arguments or (named.name and not self._policy.touches(named.name)):
             return replace(original, status="repaired") if original.steps else original
         if named.status == "not_a_name":
@@ -209,7 +211,7 @@ class Mender:
             return self._to_invalid(original, preflight.unknown_sentence(name), self._read(arguments, finish).value)
         return self._mend_arguments(original, arguments, finish, named.tool, value)
 
-    def _named(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
+    def _mended_name(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
         """The tool that a call means. `value`: its arguments, which identify the tool of a call without a name."""
         if name:
             return mend_name(name, self._tools, namespace)

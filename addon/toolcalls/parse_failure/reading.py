@@ -34,7 +34,7 @@ def read_calls(quoted: Quoted, request: Request, tools: Tools, ask: Ask) -> list
     if quoted.nameless and (tool := _tool_of(quoted.text, request.tools)) is not None:
         if not request.read_by_model.contains_call(tool.name, quoted.text):
             readings.append(_from_call(tool.name, quoted.text, tools, ask))
-    elif (named := _named(quoted.text)) and not request.read_by_model.contains_call(named[1], quoted.text):
+    elif (named := _match_named(quoted.text)) and not request.read_by_model.contains_call(named[1], quoted.text):
         readings.append(_from_call(named[1], named[2], tools, ask))
     readings = [reading for reading in readings if reading]
     if len(readings) != 1:
@@ -47,7 +47,7 @@ def _tool_of(arguments: str, tools: Tools) -> Tool | None:
     return tool_that_fits(value, tools) if isinstance(value, dict) else None
 
 
-def _named(text: str) -> re.Match[str] | None:
+def _match_named(text: str) -> re.Match[str] | None:
     """Match a name followed by arguments: `web_search{"query": …}</function>`."""
     return _NAMED.fullmatch(text.strip().removesuffix("</function>").rstrip())
 

@@ -44,7 +44,7 @@ class HistoryWork:
         return self._may_spend(steps * self._entries)
 
     def allows_changes(self, steps: int) -> bool:
-        """Like `allows`, for a pass that may end in a walk over the text. Long strings are no work there."""
+        """Whether a pass is allowed that may change the text, which is walked then. Long strings are no work."""
         if self._walk is None:
             # Keys, and items of lists. Commas count little, because most are inside texts such as code and tables.
             self._walk = (self._body.count(b'":') >> 1) + (self._body.count(b",") >> 4)

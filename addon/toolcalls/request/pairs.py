@@ -42,7 +42,7 @@ class Batch:
     calls: list[str]
     results: list[PlacedResult] = field(default_factory=list)
     kept: list[PlacedResult] = field(default_factory=list)
-    """Those of `results` that stay."""
+    """The results behind it that answer its calls."""
     late: list[PlacedResult] = field(default_factory=list)
     """Results from elsewhere that belong here."""
     missing: list[str] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Pairing:
     orphans: set[PlacedResult] = field(default_factory=set)
     """Results without a call, or whose call has a different result: their text is kept."""
     leaving: set[PlacedResult] = field(default_factory=set)
-    """All of the above."""
+    """All results that do not stay: moved, repeated or without a call."""
 
 
 def pair(batches: Sequence[Batch], strays: Iterable[PlacedResult], unclear: Set[str]) -> Pairing:

@@ -159,8 +159,8 @@ def _allowed(choice: object) -> frozenset[str] | None:
     inner = choice.get("allowed_tools")
     listed = (inner if isinstance(inner, dict) else choice).get("tools")
     if isinstance(listed, list):
-        return frozenset(entry if isinstance(entry, str) else _named(entry) for entry in listed if entry)
-    if name := _named(choice):
+        return frozenset(entry if isinstance(entry, str) else _tool_name(entry) for entry in listed if entry)
+    if name := _tool_name(choice):
         return frozenset({name})
     # Any other type names a tool of the server, such as a search: then no tool of the client is allowed.
     return None if str(choice.get("type") or "auto").lower() in _ANY_TOOL else frozenset()
@@ -169,7 +169,7 @@ def _allowed(choice: object) -> frozenset[str] | None:
 _ANY_TOOL = frozenset({"", "auto", "any", "required", "none", "function", "tool", "validated", "allowed_tools"})
 
 
-def _named(entry: object) -> str:
+def _tool_name(entry: object) -> str:
     if not isinstance(entry, dict):
         return ""
     function = entry.get("function")

@@ -37,12 +37,12 @@ def widen_tools(request: Json, edit: RequestEdit, at: Path = ()) -> None:
             edit.edits.replace((*path, "name"), write(short_name(tool.name)))
             edit.count("name shortened")
     if long_names:
-        for path, name in _named(request, at):
+        for path, name in _tool_names(request, at):
             if isinstance(name, str) and name in long_names:
                 edit.edits.replace(path, write(short_name(name)))
 
 
-def _named(request: Json, at: Path) -> Iterator[tuple[Path, Any]]:
+def _tool_names(request: Json, at: Path) -> Iterator[tuple[Path, Any]]:
     """The paths and names where a request names a tool outside its declaration: the tool choice and the history."""
     for key in ("tool_choice", "function_call"):
         yield from _chosen(request.get(key), (*at, key), 0)

@@ -27,7 +27,7 @@ def anywhere(format: Format, *, begins: bool) -> Callable[[Region], Step[int]]:
         while True:
             yield from current.read(region)
             yield from region.finish()
-            end, at_head = yield from _behind(region)
+            end, at_head = yield from _skip_tokens(region)
             char = yield from region.peek()
             if not char:
                 return end
@@ -63,7 +63,7 @@ def entire_message(format: Format) -> Callable[[Region], Step[int]]:
             yield from format.read(region)
         except CutOff:
             raise NotACall from None
-        end, _ = yield from _behind(region)
+        end, _ = yield from _skip_tokens(region)
         if (yield from region.peek()) or any(call is None for _, call in region.items):
             raise NotACall
         return end
@@ -71,7 +71,7 @@ def entire_message(format: Format) -> Callable[[Region], Step[int]]:
     return read
 
 
-def _behind(region: Region) -> Step[tuple[int, bool]]:
+def _skip_tokens(region: Region) -> Step[tuple[int, bool]]:
     """Skip white space and the tokens of the last call: where the tokens end, and whether a line begins next."""
     end = region.offset
     while True:

@@ -20,11 +20,12 @@ class Names:
         """The recipients that the answer has named so far, in a format that names one for text too."""
 
     def resolve(self, written: str) -> str | None:
+        """The declared tool that a written name means, by its spelling or else by the plugged-in resolver."""
         written = written.strip()
         return self.strict(written) or (self._resolve(written) if self._resolve and written else None)
 
     def strict(self, written: str) -> str | None:
-        """Like `resolve`, without the plugged-in resolver."""
+        """The one declared tool that a written name spells; None if there is none, or more than one."""
         for _, matches in readings(written, declared_of(self._tools)):
             if matches:
                 return matches[0].name if len(matches) == 1 else None

@@ -108,7 +108,7 @@ class Quoting:
         self.introduced = False
         """The last line that was not blank says that what follows is quoted."""
         self._ruled = False
-        """That line is a ruler or in a block quote, so that a blank line ends what it introduced."""
+        """The last line that was not blank is a ruler or in a block quote: a blank line ends what it introduced."""
         self.behind_quoted = False
         """A quoted call came last: another call right after it is quoted as well."""
         self.has_visible_text = False
@@ -130,7 +130,10 @@ class Quoting:
 
     @property
     def quoted_so_far(self) -> bool:
-        """Like `quoted`, at a position that depends on how the text was split; False if that takes too long."""
+        """Whether a quotation is open at the end of what has arrived; False if finding out takes too long.
+
+        That end depends on how the text was split, so this changes no state.
+        """
         if self._fence or self._until:
             return True
         return len(self._line.tail) < LONGEST // 4 and self.copy().quoted

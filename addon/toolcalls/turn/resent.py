@@ -142,10 +142,11 @@ class ResentCalls:
         earlier = [one for one in self._by_key.get(call.key, ()) if one.kept and self._same_name(one, call)]
         if not earlier:
             return self._repeats_under_another_id(call)
-        if call.blank or any(_same(one, call) for one in earlier):
+        if call.blank or any(_only_repeats(one, call) for one in earlier):
             return True
-        if self._mended_alike(call, earlier) or _replaces_earlier(earlier[-1], call):
+        if self._mended_alike(call, earlier) or _is_beginning(call, earlier[-1]):
             return True
+        _drop_if_lesser(earlier[-1], call)
         return self._repeats_under_another_id(call)
 
     def _repeats_under_another_id(self, call: ComparedCall) -> bool:
@@ -161,7 +162,7 @@ class ResentCalls:
             ):
                 alike.append(one)
         found = self._by_meaning.get((self._full(call.name), call.meaning[1]), ())
-        return any(arrival.may_repeat(one.arrival) and one.kept and _same(one, call) for one in found)
+        return any(arrival.may_repeat(one.arrival) and one.kept and _only_repeats(one, call) for one in found)
 
     def _mended_alike(self, call: ComparedCall, earlier: list[ComparedCall]) -> bool:
         """Whether the call equals one of these once its shape is mended: `"timeout": "1"` is `"timeout": 1`.
@@ -190,12 +191,12 @@ class ResentCalls:
         If the earlier call was not sent, and it is broken or lacks the arguments of this one, this one replaces it.
         """
         kept = [one for one in self._calls if one.kept and self._same_name(one, call)]
-        if call.key and any(one.restated and one.key == call.key and _same(one, call) for one in kept):
+        if call.key and any(one.restated and one.key == call.key and _only_repeats(one, call) for one in kept):
             return True
         before = [one for one in kept if not one.restated]
         found = (
             next((one for one in before if call.key and one.key == call.key), None)
-            or next((one for one in before if _same(one, call)), None)
+            or next((one for one in before if _only_repeats(one, call)), None)
             or next(iter(before), None)
         )
         if found is None:
@@ -218,27 +219,27 @@ class ResentCalls:
         return self._full_names[name]
 
 
-def _alike(one: ComparedCall, other: ComparedCall) -> bool:
+def _mean_the_same(one: ComparedCall, other: ComparedCall) -> bool:
+    """Whether two calls have arguments of the same meaning, both with certainty."""
     return one.certain and other.certain and one.meaning[1] == other.meaning[1]
 
 
-def _same(one: ComparedCall, other: ComparedCall) -> bool:
+def _only_repeats(one: ComparedCall, other: ComparedCall) -> bool:
     """Whether the second call only repeats the first."""
-    return _alike(one, other) and (one.readable or not other.readable)
+    return _mean_the_same(one, other) and (one.readable or not other.readable)
 
 
-def _replaces_earlier(one: ComparedCall, other: ComparedCall) -> bool:
-    """Whether the second call is only a shorter beginning of the first.
+def _is_beginning(call: ComparedCall, earlier: ComparedCall) -> bool:
+    """Whether the arguments of a call are only the beginning of those of an earlier one."""
+    return not call.readable and earlier.arguments.startswith(call.arguments)
 
-    If instead the first is the lesser one and was not sent, it is no longer kept.
-    """
-    if not other.readable and one.arguments.startswith(other.arguments):
-        return True
-    begins = not one.readable and (_alike(one, other) or other.arguments.startswith(one.arguments))
-    lags = one.blank or not one.certain or begins
-    if lags and not one.out and other.readable:
-        one.kept = False
-    return False
+
+def _drop_if_lesser(earlier: ComparedCall, call: ComparedCall) -> None:
+    """Keep a call instead of an earlier one that was not sent and is empty, doubtful, or only its beginning."""
+    begins = not earlier.readable and (_mean_the_same(earlier, call) or call.arguments.startswith(earlier.arguments))
+    lesser = earlier.blank or not earlier.certain or begins
+    if lesser and not earlier.out and call.readable:
+        earlier.kept = False
 
 
 def brief_meaning(arguments: str) -> bytes:

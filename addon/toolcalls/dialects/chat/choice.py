@@ -66,12 +66,7 @@ class Choice:
             fragments = self._in_one_form(fragments, legacy)
         if self._think is not None and not self._think.over:
             return self._take_thinking(event, chunk, choice, delta, fragments)
-        return self.stream.take(event, self._read(event.raw, chunk, choice, delta, fragments))
-
-    def _read(self, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> ReadChoice:
-        read = ReadChoice.of(raw, chunk, choice, delta, fragments)
-        read.reassigned = choice.get("index") != self.index
-        return read
+        return self.stream.take(event, ReadChoice.of(event.raw, chunk, choice, delta, fragments, self.index))
 
     def _without_repeated_text(self, message: Json) -> Json:
         """A `message` that repeats the whole answer, without the text and reasoning that the client already has.
@@ -107,7 +102,7 @@ class Choice:
         assert self._think is not None
         ends = bool(choice.get("finish_reason"))
         moved = self._think.split(delta, last=ends)
-        read = self._read(event.raw, chunk, choice, delta if moved is None else moved, fragments)
+        read = ReadChoice.of(event.raw, chunk, choice, delta if moved is None else moved, fragments, self.index)
         if moved is None:
             verdict = self.stream.take(event, read)
             self.stream.lesson = None if self.thinking else self.stream.lesson
@@ -131,7 +126,7 @@ class Choice:
             return
         choice: Json = {"index": self.index}
         raw = write_choice(self.writer.envelope, choice, moved)
-        read = ReadChoice.of(raw, self.writer.envelope, choice, moved, [])
+        read = ReadChoice.of(raw, self.writer.envelope, choice, moved, [], self.index)
         reply.out += replaced(self.stream.take(Event(raw, None), read), raw).out
         reply.release(self._think_key)
 

@@ -41,8 +41,13 @@ class ReadChoice(ReadEvent):
     delta: Json = field(default_factory=dict)
 
     @classmethod
-    def of(cls, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> ReadChoice:
-        """A parsed choice with this delta and these fragments, which may differ from those in `choice`."""
+    def of(
+        cls, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], index: int
+    ) -> ReadChoice:
+        """A parsed choice with this delta and these fragments, which may differ from those in `choice`.
+
+        `index`: the choice that the event is counted to.
+        """
         parts: list[Part] = []
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
@@ -59,7 +64,8 @@ class ReadChoice(ReadEvent):
             parts.append(Stop(str(reason), finish_of(choice), failed=reason == _FAILED))
         identity = chunk.get("id")
         named = identity if isinstance(identity, str) else ""
-        return cls(raw, chunk, parts, has_other_content, answer_id=named, choice=choice, delta=delta)
+        reassigned = choice.get("index") != index
+        return cls(raw, chunk, parts, has_other_content, reassigned, named, choice=choice, delta=delta)
 
 
 def finish_of(choice: Json) -> Finish:

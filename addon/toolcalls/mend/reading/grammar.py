@@ -84,7 +84,7 @@ def _plain_pairs(s: Source, pairs: dict[str, Any]) -> None:
 
 
 def _plain_items(s: Source, items: list[Any]) -> None:
-    """Like `_plain_pairs`, for the numbers, words and strings of a list."""
+    """Read items of a list in which only the quotes may need mending, one match per item; stops before any other."""
     if s.typographic:
         return
     text, pos = s.text, s.pos

@@ -40,7 +40,7 @@ def _reader(row: Listed) -> Callable[[Region], Step[None]]:
         yield from region.space()
         char = yield from region.peek()
         if row.named and char.isalpha():
-            yield from _named(region, row)
+            yield from _read_named(region, row)
         elif char in ("{", "[", "`", ""):
             yield from read_calls(region, row.format, row.closers, ends=row.openers)
         else:
@@ -49,7 +49,7 @@ def _reader(row: Listed) -> Callable[[Region], Step[None]]:
     return read
 
 
-def _named(region: Region, row: Listed) -> Step[None]:
+def _read_named(region: Region, row: Listed) -> Step[None]:
     """Read `N {…}` and a closer: the JSON is only the arguments."""
     name = region.names.strict((yield from region.word("{")))
     if name is None:
