@@ -386,6 +386,28 @@ SHOWN = (
 )
 
 ANNOUNCED = (
+    *(
+        "Interesting.",
+        "I see.",
+        "Good point.",
+        "Sorry, my mistake.",
+        "You're right.",
+        "Happy to help!",
+        "As requested.",
+    ),
+    *(
+        "Hello!",
+        "One sec.",
+        "Makes sense.",
+        "Fine.",
+        "稍等。",
+        "わかりました。",
+        "잠시만요.",
+        "Понял.",
+        "Un instant.",
+        "Einen Moment.",
+    ),
+    *("Now verifying:", "I still need to check the tests.", "Looks like I need to check."),
     "Wait, I should check the config first.",
     "No, wait. Let me look at the tests.",
     "I'd rather read it first.",

@@ -38,6 +38,11 @@ WHOLE = {
 
 TEXTS = {
     "prose before": "Let me look.\n\n%A%",
+    "a role of the template before": "<|im_start|>assistant\nLet me look.\n\n%A%",
+    "a role between tokens before": "<|start_header_id|>assistant<|end_header_id|>\n\nLet me look.\n%A%",
+    "the model's turn before": "<start_of_turn>model\nLooking.\n%A%",
+    "a section of the template around the words": "<|open|>response<|sep|>Looking.<|close|>response<|sep|>%A%",
+    "an empty section before": "<|open|>response<|sep|><|close|>response<|sep|>%A%",
     "prose on the line above": "I run it now:\n%A%",
     "two calls, one after the other": "%A%\n%B%",
     "two calls with empty lines between": "%A%\n\n\n%B%\n",

@@ -178,7 +178,6 @@ SHOWN = (
     "I added the function.",
     "I've updated the docs.",
     "Fixed.",
-    "Interesting.",
     "Install dependencies",
     "Run tests",
     "## Verification",

@@ -11,6 +11,7 @@ import re
 
 from ..line_heads import list_item
 from . import announcements, held_back, look_alikes, presented, steps
+from .template_tokens import without_template
 
 KEPT = 240
 """How many characters at the end of a paragraph are examined. A sentence that is longer announces nothing."""
@@ -41,7 +42,8 @@ _afterthought = re.compile(
 
 def shows(paragraph: str) -> bool:
     """Whether a call below this paragraph is refused, quoted or an example."""
-    return _shows(look_alikes.fold(paragraph).rstrip(), begun=len(paragraph) < KEPT)
+    words = without_template(look_alikes.fold(paragraph).rstrip())
+    return _shows(words, begun=len(paragraph) < KEPT)
 
 
 def _shows(text: str, *, begun: bool) -> bool:

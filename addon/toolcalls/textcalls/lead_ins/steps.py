@@ -10,10 +10,19 @@ from .acts import CHINESE, DO, DOING
 _AGREED = (
     r"sure(?: thing)?|ok|okay|alright|on it|got it|will do|of course|certainly|absolutely|right away|no problem"
     r"|gladly|understood|one moment|just a moment|let['’]s go|go|done|yes|great|perfect|good"
-    r"|right|thanks|thank you|sounds good|working on it|klar|gern|alles klar|sofort|d['’]accord|bien sûr|claro"
-    r"|hm{1,3}|now then|de acuerdo|por supuesto|vale|certo|va bene|хорошо|конечно|好的?|明白了?|收到|没问题"
-    r"|はい|了解です|承知しました|네|알겠습니다"
+    r"|right|thanks|thank you|sounds good|working on it|hm{1,3}|now then|fine|yep|yeah|noted|cool|nice|interesting"
+    r"|i see|i understand|ah|aha|oh|oops|sorry|apologies|my (?:mistake|bad|apologies)"
+    r"|(?:good|great) (?:point|idea|catch|question)|makes sense|fair enough|definitely|exactly|hello|hi(?: there)?"
+    r"|well|again|one sec(?:ond)?|just a sec(?:ond)?|i will|i['’]m on it|let me think|you(?:['’]re| are) right"
+    r"|as (?:requested|you asked)|(?:i(?:['’]d| would) be )?(?:happy|glad) to help"
+    r"|i can help(?: you)?(?: with (?:that|this))?"
+    r"|klar|gern|gut|alles klar|verstanden|sofort|mal sehen|(?:einen )?moment"
+    r"|d['’]accord|bien sûr|entendu|voyons|un instant|claro|de acuerdo|por supuesto|vale|entendido|un momento"
+    r"|certo|va bene|capito|un attimo|entendi|um momento"
+    r"|хорошо|конечно|понял|понятно|ладно|секунду|tamam|好的?|明白了?|收到|没问题|(?:请)?稍[等候]|我来|我看看|看一下|先看看"
+    r"|はい|了解です|承知しました|わかりました|少々お待ちください|네|알겠습니다|잠시만요"
 )
+"""Words that say nothing about what is below them: agreement, thanks, a greeting, a pause."""
 _PARTS = (
     r"tests?|specs?|linter|formatter|type checker|builds?|config\w{0,8}|files?|code|docs|documentation|readme|diff"
     r"|changelog|logs?|imports?|exports?|schema|server|client|frontend|backend|templates?|serializer|routes?|handlers?"
@@ -28,8 +37,10 @@ _NEXT = (
 _PATH = r"`[^`\n]{1,60}`|[\w./-]{0,60}[\w-]\.[a-z]{1,5}|[\w.-]{1,40}/[\w./-]{0,60}"
 _END = r"\W{0,6}\Z"
 _STEPS = {
-    "agreed": rf"(?:(?:ok|okay|yes|sure|alright|great|all right)\W{{1,3}})?(?:{_AGREED})(?!\W{{0,3}}:){_END}",
-    "now": rf"(?:now|next|first|then|next steps?|action(?::\s?[\w-]{{1,30}})?|here goes|here we go){_END}",
+    "agreed": rf"(?:(?:all right|{_AGREED})\W{{1,3}})?(?:{_AGREED})(?!\W{{0,3}}:){_END}",
+    "now": (
+        rf"(?:now|next|first|then|next steps?|action(?::\s?[\w-]{{1,30}})?|here (?:goes|we go)|now (?:{DOING})){_END}"
+    ),
     "a next part": (
         rf"{_NEXT}(?:and\s)?(?:the|to the|its|my)\s(?:[\w-]{{1,16}}\s){{0,2}}(?:{_PARTS})"
         rf"(?:\s(?:for|of|in|too|as well)\b[^.:!?]{{0,30}})?{_END}|{_NEXT}(?:the\s)?(?:{_PATH}){_END}"
