@@ -39,7 +39,7 @@ ENTRIES = {
     (str(LEDGER), number) for number, line in enumerate(LEDGER.read_text().splitlines(), 1) if line.endswith(ENTRY)
 }
 CATCHES = {
-    *("feed", "_feed", "_take", "close"),  # they have the `try`
+    *("feed", "_feed_any", "_take_decoded", "close"),  # they have the `try`
     *("_fail", "_abort", "_stop_holding", "drain"),  # they are what happens then
 }
 """The functions of the stream and the ledger that must be right for anything to fail open."""

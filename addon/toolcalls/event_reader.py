@@ -149,7 +149,7 @@ class EventReader:
         if isinstance(verdict, Hold):
             self.hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):
-            self._ledger.replied(size, verdict, out)
+            self._ledger.replaced(size, verdict, out)
             # If the replacement ends with the event itself, the LF of the event's last CRLF has to be sent too.
             self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
@@ -177,7 +177,7 @@ class EventReader:
             self._ask_dialect(event, len(last), out)
         reply = self.dialect.close()
         if reply is not None:
-            self._ledger.replied(0, reply, out)
+            self._ledger.replaced(0, reply, out)
             # An event that the upstream did not end gets its end before another event follows.
             out[:-1] = [self._ledger.framing.ended(piece) for piece in out[:-1]]
         # What the dialect has not released by now is no call, and `holding` must not report one.

@@ -32,6 +32,7 @@ class Stream:
 
     __slots__ = (
         "_after_cr",
+        "_chunks_are_events",
         "_decoder",
         "_fast_path",
         "_kind",
@@ -39,7 +40,6 @@ class Stream:
         "_limit",
         "_line_ended",
         "_outcomes",
-        "_reads_events",
         "_work",
         "events",
         "failure",
@@ -65,9 +65,9 @@ class Stream:
         """The line that may be the whole document is complete, and nothing has followed it yet."""
         self._after_cr = False
         """The last event ended with a CR: if the next byte is an LF, it belongs to that event."""
-        self._reads_events = dialect.framing.event_per_chunk
+        self._chunks_are_events = dialect.framing.event_per_chunk
         """Chunks are bytes of events: the body is known to be an event stream, and has no content encoding."""
-        self._kind = BodyKind.EVENTS if self._reads_events else BodyKind.UNKNOWN
+        self._kind = BodyKind.EVENTS if self._chunks_are_events else BodyKind.UNKNOWN
         self.failure: Exception | None = None
         self.limited = False
 
@@ -93,8 +93,8 @@ class Stream:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk and return the chunks for the client: an empty list to send nothing, never an empty chunk."""
-        if not self._reads_events:
-            return self._feed(chunk)
+        if not self._chunks_are_events:
+            return self._feed_any(chunk)
         ledger = self._ledger
         ledger.coming = chunk
         out: list[bytes] = []
@@ -106,41 +106,41 @@ class Stream:
                 ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
                 out.append(block)
             elif isinstance(verdict, Hold):
-                self.events.hold(verdict.key, ledger.open(block), len(block))
+                self.events.hold(verdict.key, ledger.begin(block), len(block))
             else:
                 self._take_block(ledger.push(chunk) if block is chunk else block, out)
         except Exception as error:
             out += self._fail(error)
         return out
 
-    def _feed(self, chunk: bytes) -> list[bytes]:
+    def _feed_any(self, chunk: bytes) -> list[bytes]:
         """Take a chunk of a body whose kind is not known yet, that is encoded, or that is not an event stream."""
         if not chunk or self._kind is BodyKind.ENDED:
             return []
         try:
             data = self._decoder.decode(chunk) if self._decoder else chunk
         except Inflated as error:
-            return [*self._take(error.before), *self._cut_off(error)]
+            return [*self._take_decoded(error.before), *self._cut_off(error)]
         except Exception as error:
             self._decoder = None
-            if self._kind is not BodyKind.OPEN:
+            if self._kind is not BodyKind.PASSING:
                 return self._fail(error, chunk)
             self.failure = error
             data = chunk
-        return self._take(data)
+        return self._take_decoded(data)
 
-    def _take(self, data: bytes) -> list[bytes]:
+    def _take_decoded(self, data: bytes) -> list[bytes]:
         """Take decoded bytes."""
         out: list[bytes] = []
-        if self._kind is BodyKind.OPEN:
+        if self._kind is BodyKind.PASSING:
             # Our header names no content encoding, so the client gets decoded bytes, even after we failed open.
             return [data] if data else []
         self._ledger.coming = data
         try:
             if self._kind is BodyKind.EVENTS:
-                self._read(data, out)
+                self._read_events(data, out)
             elif data:
-                self._look(data, out)
+                self._decide_kind(data, out)
                 if self._ledger.held_bytes > self._limit:
                     out += self._stop_holding()
         except Exception as error:
@@ -161,24 +161,24 @@ class Stream:
             out += self._fail(error)
         return out
 
-    def _look(self, data: bytes, out: list[bytes]) -> None:
+    def _decide_kind(self, data: bytes, out: list[bytes]) -> None:
         """Decide what the body is by its first byte other than white space; if that may begin lines, by the line."""
         if self._kind is BodyKind.UNKNOWN:
             first = _FIRST_BYTE.search(data)
             self._kind = kind_of(first[0], lines=self._ledger.framing is not SSE) if first else self._kind
             if self._kind is BodyKind.EVENTS and not self._ledger.held_bytes:
-                self._read(data, out)
+                self._read_events(data, out)
                 return
-        self._ledger.open(data)
+        self._ledger.begin(data)
         self._ledger.held(_DOCUMENT, len(data))
         if self._kind is BodyKind.LINE:
             self._kind = self._kind_of_line(data)
-        if self._kind is BodyKind.OPEN:
-            data = self._ledger.take(_DOCUMENT)
+        if self._kind is BodyKind.PASSING:
+            data = self._ledger.begin_held(_DOCUMENT)
             self._ledger.passed(len(data), data, out)
         elif self._kind is BodyKind.EVENTS:
-            self._ledger.take(_DOCUMENT)
-            self._read(self._ledger.coming_again(), out)
+            self._ledger.begin_held(_DOCUMENT)
+            self._read_events(self._ledger.put_back(), out)
 
     def _kind_of_line(self, data: bytes) -> BodyKind:
         """Whether a body of lines is a stream or one document, on one line or several."""
@@ -186,7 +186,7 @@ class Stream:
             return BodyKind.EVENTS if data.strip() else BodyKind.LINE
         if _LF not in data:
             return BodyKind.LINE
-        body = self._ledger.take(_DOCUMENT)
+        body = self._ledger.begin_held(_DOCUMENT)
         self._ledger.held(_DOCUMENT, len(body))
         if _LF not in body.lstrip():
             return BodyKind.LINE
@@ -198,7 +198,7 @@ class Stream:
 
     # An event stream
 
-    def _read(self, data: bytes, out: list[bytes]) -> None:
+    def _read_events(self, data: bytes, out: list[bytes]) -> None:
         """Take bytes of an event stream."""
         ledger = self._ledger
         if self._after_cr and data:
@@ -216,17 +216,17 @@ class Stream:
         if block:
             self.events.take(block, self._limit, out)
         self._after_cr = not ledger.rest and block.endswith(b"\r")
-        self._reads_events = not self._after_cr and self._decoder is None
+        self._chunks_are_events = not self._after_cr and self._decoder is None
         if ledger.held_bytes + len(ledger.rest) > self._limit:
             out += self._stop_holding()
 
     def _close_document(self, out: list[bytes]) -> None:
-        body = self._ledger.take(_DOCUMENT)
+        body = self._ledger.begin_held(_DOCUMENT)
         framing = self.events.dialect.framing_of(body)
         if framing is not self._ledger.framing:
             self._kind = BodyKind.EVENTS
             self._ledger.framing = framing
-            self._read(self._ledger.coming_again(), out)
+            self._read_events(self._ledger.put_back(), out)
             self.events.close(out)
         elif body:
             self._work.read_json(body)
@@ -240,7 +240,7 @@ class Stream:
         else:
             self.failure = error
             out = self._abort("the answer could not be read")
-        if self._kind is BodyKind.OPEN:
+        if self._kind is BodyKind.PASSING:
             # The calls of the event that could not be handled are sent as they arrived.
             del self._outcomes[self.events.decided :]
             out += [unread] if unread else []
@@ -254,7 +254,7 @@ class Stream:
         out = self.close()
         self.failure = error
         self._kind = BodyKind.ENDED
-        self._reads_events = False
+        self._chunks_are_events = False
         return out
 
     def _stop_holding(self) -> list[bytes]:
@@ -263,7 +263,7 @@ class Stream:
         return self._abort(f"the answer exceeds a limit of toolfix ({limits})")
 
     def _abort(self, reason: str) -> list[bytes]:
-        self._reads_events = False
+        self._chunks_are_events = False
         try:
             last_words = self.events.dialect.abort(reason)
         except Exception as error:
@@ -273,5 +273,5 @@ class Stream:
             self._kind = BodyKind.ENDED
             self._ledger.drain()
             return list(last_words)
-        self._kind = BodyKind.OPEN
+        self._kind = BodyKind.PASSING
         return self._ledger.drain()

@@ -82,7 +82,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: where we fail nothing is lost", "../test_fail_open.py cannot_be_cut", "what is held goes out",
-        ((ENGINE + "stream.py", "        self._kind = BodyKind.OPEN\n        return self._ledger.drain()", "        self._kind = BodyKind.OPEN\n        return []"),),
+        ((ENGINE + "stream.py", "        self._kind = BodyKind.PASSING\n        return self._ledger.drain()", "        self._kind = BodyKind.PASSING\n        return []"),),
     ),
     Mutation(
         "promise: the entries of the ledger can only store", "../test_fail_open.py do_nothing_but_store", "an entry computes nothing",

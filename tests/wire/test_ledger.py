@@ -33,7 +33,7 @@ def test_a_block_ends_where_the_last_event_ends(first: list[bytes], second: list
         assert (block, bytes(ledger.rest)) == (body[:end], body[end:])
         assert end == end_in(body) or b"\r" in body
         if block:
-            assert (ledger.block, ledger.done, ledger.searched, ledger.coming) == (block, 0, 0, b"")
+            assert (ledger.block, ledger.consumed, ledger.searched, ledger.coming) == (block, 0, 0, b"")
 
 
 @given(st.lists(PARTS, max_size=20), st.integers(1, 40) | st.integers(1000, 3000))

@@ -49,23 +49,25 @@ def _begins(openers: Iterable[str]) -> str:
 
 
 _FREE = [opener for opener in (*CHAINED, *reasoning_wrappers.ENDS) if opener not in PRECEDED_BY]
-_PLACED = {**dict.fromkeys(sorted(AT_HEAD), r"\n"), **PRECEDED_BY}
+_PRECEDED = {**dict.fromkeys(sorted(AT_HEAD), r"\n"), **PRECEDED_BY}
 """Openers that count only after a certain character, and that character as JSON writes it."""
-_BY_PLACE = {place: [opener for opener in _PLACED if _PLACED[opener] == place] for place in _PLACED.values()}
+_BY_CHARACTER_BEFORE = {
+    before: [opener for opener in _PRECEDED if _PRECEDED[opener] == before] for before in _PRECEDED.values()
+}
 _HINT = re.compile(
     "|".join(
         (
             _begins(_FREE),
-            *(f"{re.escape(place)}(?:{_begins(openers)})" for place, openers in _BY_PLACE.items()),
+            *(f"{re.escape(before)}(?:{_begins(openers)})" for before, openers in _BY_CHARACTER_BEFORE.items()),
             r'\\(?:[^"\\/bfnrt]|\Z)',
         )
     ).encode("latin-1")
 )
 """What an opener begins with, after the character it has to follow; an escape that may hide one or is invalid."""
-_HINT_BYTES = bytes({hint.encode()[0] for hint in (*_FREE, *_BY_PLACE)})
+_HINT_BYTES = bytes({hint.encode()[0] for hint in (*_FREE, *_BY_CHARACTER_BEFORE)})
 _WITHOUT_HINT_BYTES = bytes.maketrans(_HINT_BYTES, bytes(len(_HINT_BYTES)))
-_START = slice(min(map(len, _PLACED)))
-_STARTS = frozenset(opener[_START][:size].encode() for opener in _PLACED for size in range(1, len(opener) + 1))
+_START = slice(min(map(len, _PRECEDED)))
+_STARTS = frozenset(opener[_START][:size].encode() for opener in _PRECEDED for size in range(1, len(opener) + 1))
 """The text before is not known here, so this one may begin with an opener that has to follow something."""
 
 
@@ -75,15 +77,15 @@ _BY_FIRST_BYTE = tuple(
     (first, re.compile(_begins(opener for opener in _FREE if opener.encode()[0] == first).encode("latin-1")).search)
     for first in sorted({opener.encode()[0] for opener in _FREE})
 )
-_ESCAPED = {f"\\u{ord(opener[0]):04x}"[:4] for opener in (*_FREE, *_PLACED)}
+_ESCAPED = {f"\\u{ord(opener[0]):04x}"[:4] for opener in (*_FREE, *_PRECEDED)}
 _SOUGHT = tuple(
     (next(byte for byte in _RARE if byte in sought), sought)
     for sought in sorted(
-        text.encode() for text in (*(place + opener for opener, place in _PLACED.items()), *_ESCAPED)
+        text.encode() for text in (*(before + opener for opener, before in _PRECEDED.items()), *_ESCAPED)
     )
 )
 """Openers after the character they have to follow, and escapes that may hide one, each with its rarest byte."""
-_HEADS = tuple(map(str.encode, _PLACED))
+_HEADS = tuple(map(str.encode, _PRECEDED))
 
 
 def _hints_in_long(literal: bytes) -> bool:

@@ -14,10 +14,10 @@ def text_of(literals: Sequence[bytes]) -> str:
     """The text of these literals, the insides of the JSON strings of events, in order."""
     # The insides of JSON strings, joined, are the inside of one JSON string.
     text = decoded(b"".join(literals), strict=False)
-    return "".join(map(_said, literals)) if text is None else text
+    return "".join(map(_text_of_one, literals)) if text is None else text
 
 
-def _said(literal: bytes) -> str:
+def _text_of_one(literal: bytes) -> str:
     """The text of a string; if it is broken, at least with its line ends."""
     text = decoded(literal, strict=False)
     return literal.decode("utf-8", "replace").replace("\\n", "\n") if text is None else text

@@ -11,7 +11,7 @@ class BodyKind(Enum):
     EVENTS = "an event stream"
     LINE = "a line that may be one JSON document"
     DOCUMENT = "one JSON document"
-    OPEN = "passes untouched"
+    PASSING = "passes unchanged"
     ENDED = "is swallowed: we ended the answer"
 
 
@@ -19,11 +19,11 @@ def kind_of(first: bytes, *, lines: bool) -> BodyKind:
     """The kind by the first byte that is not white space. `lines`: the protocol sends lines of JSON."""
     if lines:
         # Other servers use the same path, with any kind of body.
-        return BodyKind.LINE if first == b"{" else BodyKind.OPEN
+        return BodyKind.LINE if first == b"{" else BodyKind.PASSING
     if first in (b"{", b"["):
         return BodyKind.DOCUMENT
     # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
-    return BodyKind.OPEN if first in (b"<", b"\0") else BodyKind.EVENTS
+    return BodyKind.PASSING if first in (b"<", b"\0") else BodyKind.EVENTS
 
 
 def kind_of_first_line(body: bytes, is_document: Callable[[bytes], bool]) -> BodyKind:

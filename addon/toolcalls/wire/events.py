@@ -57,20 +57,20 @@ SPLIT_LINES: Final = SplitLines()
 Verdict = Pass | SplitLines | Hold | Replace
 
 
-def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
+def joined(verdicts: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
     """The verdicts on the events that were split off one event, joined into one verdict on that event."""
     out: list[bytes] = []
     release: list[str] = []
     hold: list[tuple[str, bytes]] = []
     untouched = True
-    for event, answer in answers:
-        if isinstance(answer, Hold):
-            hold.append((answer.key, event.raw))
-        elif isinstance(answer, Replace):
-            out += answer.out
-            release += answer.release
-            hold = [entry for entry in hold if entry[0] not in answer.release]
-            hold += answer.hold
+    for event, verdict in verdicts:
+        if isinstance(verdict, Hold):
+            hold.append((verdict.key, event.raw))
+        elif isinstance(verdict, Replace):
+            out += verdict.out
+            release += verdict.release
+            hold = [entry for entry in hold if entry[0] not in verdict.release]
+            hold += verdict.hold
         else:
             out.append(event.raw)
             continue
@@ -79,4 +79,4 @@ def joined(answers: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
 
 
 MOST_CALLS: Final = 500
-"""How many tool calls, choices or output items an answer may have: each has state and is compared with others."""
+"""How many tool calls, choices or output items an verdict may have: each has state and is compared with others."""

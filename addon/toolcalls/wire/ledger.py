@@ -32,7 +32,7 @@ class Ledger:
         "_order",
         "block",
         "coming",
-        "done",
+        "consumed",
         "framing",
         "held_bytes",
         "passed_last",
@@ -46,8 +46,8 @@ class Ledger:
         self._held: dict[str, list[HeldPiece]] = {}
         self._order = 0
         self.block = b""
-        """The bytes that are being processed; `done`: how many of them have been sent or held."""
-        self.done = 0
+        """The bytes that are being processed; `consumed`: how many of them have been sent or held."""
+        self.consumed = 0
         self.held_bytes = 0
         self.passed_last = False
         """Whether the last event was sent as it arrived."""
@@ -68,7 +68,7 @@ class Ledger:
             events, end, behind = _cut(data)
             if events and events[-1] > _CR and _CR not in behind:
                 block = b"".join((rest, events, end)) if rest or behind else data
-                self.block, self.done, self.rest, self.searched, self.coming = block, 0, behind, 0, b""  # Entry.
+                self.block, self.consumed, self.rest, self.searched, self.coming = block, 0, behind, 0, b""  # Entry.
                 return block
         if len(rest) < _SHORT:
             longer: bytes | bytearray = rest + data
@@ -84,37 +84,37 @@ class Ledger:
             self.searched = max(0, len(rest) - 3)
             return b""
         block, behind = bytes(rest[:end_of_events]), bytes(rest[end_of_events:])
-        self.block, self.done, self.rest, self.searched = block, 0, behind, 0  # Entry.
+        self.block, self.consumed, self.rest, self.searched = block, 0, behind, 0  # Entry.
         return block
 
     def ended(self) -> bytes:
         """The stream has ended: the rest becomes the block to be processed."""
         block = bytes(self.rest)
-        self.block, self.done, self.rest, self.searched = block, 0, b"", 0  # Entry.
+        self.block, self.consumed, self.rest, self.searched = block, 0, b"", 0  # Entry.
         return block
 
-    def open(self, block: bytes) -> bytes:
+    def begin(self, block: bytes) -> bytes:
         """Begin to process a block of bytes."""
-        self.block, self.done, self.coming = block, 0, b""  # Entry.
+        self.block, self.consumed, self.coming = block, 0, b""  # Entry.
         return block
 
     def passed(self, size: int, piece: bytes, out: list[bytes]) -> None:
         """Send the next `size` bytes of the block, as `piece`: the same bytes, or others that replace them."""
-        done = self.done + size
+        consumed = self.consumed + size
         out.append(piece)  # Entry.
-        self.passed_last, self.done = True, done  # Entry.
+        self.passed_last, self.consumed = True, consumed  # Entry.
 
     def held(self, key: str, size: int) -> None:
         """Hold the next `size` bytes of the block."""
-        end = self.done + size
-        entries, entry = self._held.setdefault(key, []), (self._order, self.block[self.done : end])
+        end = self.consumed + size
+        entries, entry = self._held.setdefault(key, []), (self._order, self.block[self.consumed : end])
         order, size = self._order + 1, self.held_bytes + len(entry[1])
         entries.append(entry)  # Entry.
-        self.passed_last, self.done, self._order, self.held_bytes = False, end, order, size  # Entry.
+        self.passed_last, self.consumed, self._order, self.held_bytes = False, end, order, size  # Entry.
 
-    def replied(self, size: int, reply: Replace, out: list[bytes]) -> None:
+    def replaced(self, size: int, reply: Replace, out: list[bytes]) -> None:
         """Send a reply instead of the next `size` bytes of the block and the held events that it releases."""
-        held, held_bytes, done = self._held, self.held_bytes, self.done + size
+        held, held_bytes, consumed = self._held, self.held_bytes, self.consumed + size
         if reply.release:
             held = {key: entries for key, entries in held.items() if key not in reply.release}
             released = (entries for key, entries in self._held.items() if key in reply.release)
@@ -126,31 +126,31 @@ class Ledger:
         for entries, entry in more:  # Entry.
             entries.append(entry)  # Entry.
         out.extend(reply.out)  # Entry.
-        self._held, self.held_bytes, self._order, self.done = held, held_bytes, order, done  # Entry.
+        self._held, self.held_bytes, self._order, self.consumed = held, held_bytes, order, consumed  # Entry.
         self.passed_last = False
 
-    def take(self, key: str) -> bytes:
+    def begin_held(self, key: str) -> bytes:
         """Make the bytes held under a key the block to be processed."""
         block = b"".join(piece for _, piece in self._held.get(key, ()))
         held = {other: entries for other, entries in self._held.items() if other != key}
         held_bytes = self.held_bytes - len(block)
-        self._held, self.held_bytes, self.block, self.done = held, held_bytes, block, 0  # Entry.
+        self._held, self.held_bytes, self.block, self.consumed = held, held_bytes, block, 0  # Entry.
         return block
 
-    def coming_again(self) -> bytes:
+    def put_back(self) -> bytes:
         """Turn the block, none of which is processed yet, back into a chunk that has just arrived."""
         block = self.block
-        self.block, self.done, self.coming = b"", 0, block  # Entry.
+        self.block, self.consumed, self.coming = b"", 0, block  # Entry.
         return block
 
     def drain(self) -> list[bytes]:
         """Empty the ledger: the held bytes in order of arrival, then the unprocessed ones, then the rest."""
         held = sorted(entry for entries in self._held.values() for entry in entries)
-        unread = self.block[self.done :], bytes(self.rest), self.coming
+        unread = self.block[self.consumed :], bytes(self.rest), self.coming
         self._held = {}
         self.held_bytes = 0
         self.rest = b""
-        self.open(b"")
+        self.begin(b"")
         return [*(piece for _, piece in held), *(piece for piece in unread if piece)]
 
 
