@@ -138,6 +138,10 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":[1 2 3]}', {"a": [1, 2, 3]}),
         ('{"a":{"b":1}"c":[true false]}', {"a": {"b": 1}, "c": [True, False]}),
         ('{"a":["x" "y"]}', {"a": ["x", "y"]}),
+        ('{"a":"x""": "y"}', REFUSE),
+        ('{"a":1 "": 2}', REFUSE),
+        ("{'a':'x' ' ': 'y'}", REFUSE),
+        ('{"a":1, "": 2,}', {"a": 1, "": 2}),
     ],
     "missing_quote": [
         ('{"a: 1}', REFUSE),  # decided later: a quote is never invented
