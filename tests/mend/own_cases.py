@@ -30,6 +30,8 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{}{}{"path":"/x"}', {"path": "/x"}),
         ('{"a":1}{"a":1}{"a":1}', {"a": 1}),
         ('{"a":1},{"b":2}', REFUSE),
+        ('{"a":1,"b":{"c":2,"d":3}}{"b":{"d":3,"c":2},"a":1}', {"a": 1, "b": {"c": 2, "d": 3}}),
+        ('{"a":1,"b":true}{"b":1,"a":true}', REFUSE),
     ],
     "ctrl": [
         ('{"a":"x\ny"}', {"a": "x\ny"}),
