@@ -16,6 +16,10 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         (r'{"command":"grep -E \"foo\|bar\" x"}', {"command": r'grep -E "foo\|bar" x'}),
         (r'{"text":"it\'s fine"}', {"text": "it's fine"}),
         (r'{"pattern":"\bfoo\b\s+\(x\)"}', {"pattern": r"\bfoo\b\s+\(x\)"}),
+        (r'{"command":"cd C:\Users && grep \d+ f"}', {"command": r"cd C:\Users && grep \d+ f"}),
+        (r'{"command":"cd C:\new && grep \d+ f"}', REFUSE),
+        (r'{"command":"type D:\report.txt","x":"\d"}', REFUSE),
+        (r'{"path":"src\test\new.py",}', REFUSE),
     ],
     "combo": [
         ("```json\n{'a': True, 'b': [1, 2,],}\n```", {"a": True, "b": [1, 2]}),
