@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -119,6 +120,13 @@ def test_a_line_break_or_a_doubled_backslash_is_no_path(string: str) -> None:
     assert expected is not None
     assert mended(f'{{"a": "{string}",}}').value == expected
     assert mended(f'{{"a": "{string}", /* c */ b: 1}}').value == {**expected, "b": 1}
+
+
+def test_code_between_escaped_quotes_is_no_path() -> None:
+    code = 'print "a".\n\t"b".\n"c";'
+    text = json.dumps({"content": code})
+    for damaged in (json.dumps(text)[1:-1], json.dumps(text), text[:-1] + ",}"):
+        assert mended(damaged).value == {"content": code}, damaged
 
 
 def test_valid_json_is_never_second_guessed() -> None:

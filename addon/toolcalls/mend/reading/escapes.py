@@ -63,7 +63,7 @@ _DRIVE = (
     r"(?:[nrt][a-z_]|[rt][0-9]|[nrt]\\[^\Wnrtu]|u(?![0-9a-fA-F]{4})|[^\W_nrtu](?![*+?{|])|[_.$%~@\-])"
 )
 _DRIVE_SOMEWHERE = re.compile(_DRIVE)
-_PATH_IN_JSON = re.compile(rf'{_DRIVE}|"[A-Za-z]:\\[^\\"]|"{_FILE}\\?+"')
+_PATH_IN_JSON = re.compile(rf'{_DRIVE}|"(?<!\\")(?:[A-Za-z]:\\[^\\"]|{_FILE}")')
 
 UNCLEAR_PATH = "a Windows path has backslashes that may be escapes"
 
