@@ -58,12 +58,12 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 # A drive and the single backslash of a folder. A line break behind a letter and a colon is usual in prose and code
 # (`Plan A:\n1.`, `if x:\n\ty`), so `\n`, `\r` and `\t` have to begin a word in lower case, or be a whole folder.
-_DRIVE = (
+_DRIVE = re.compile(
     r":\\(?<=[A-Za-z]:\\)(?:(?<![A-Za-z0-9_.\\][A-Za-z]:\\)|(?<=\\[nrt][A-Za-z]:\\))"
     r"(?:[nrt][a-z_]|[rt][0-9]|[nrt]\\[^\Wnrtu]|u(?![0-9a-fA-F]{4})|[^\W_nrtu](?![*+?{|])|[_.$%~@\-])"
 )
-_DRIVE_SOMEWHERE = re.compile(_DRIVE)
-_PATH_IN_JSON = re.compile(rf'{_DRIVE}|"(?<!\\")(?:[A-Za-z]:\\[^\\"]|{_FILE}")')
+# In JSON: a string that begins with a drive, or is the path of a file.
+_STRING_OF_PATH = re.compile(rf'"(?<!\\")(?:[A-Za-z]:\\[^\\"]|{_FILE}")')
 
 UNCLEAR_PATH = "a Windows path has backslashes that may be escapes"
 
@@ -99,7 +99,7 @@ def decode(
         return Decoded(raw)
     if _DRIVE_PATH.fullmatch(raw):
         return Decoded(_drive_path(raw), invalid=True)
-    drive = ":\\" in raw and _DRIVE_SOMEWHERE.search(raw) is not None
+    drive = ":\\" in raw and _DRIVE.search(raw) is not None
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
         if drive or (_FILE_PATH.fullmatch(raw) and has_control_word(raw, broken=False)):
             raise Refusal(UNCLEAR_PATH)
@@ -113,7 +113,8 @@ def decode(
 
 def may_have_path(text: str, begin: int = 0, end: int | None = None) -> bool:
     """Whether a string in this JSON text may have a Windows path in it whose backslashes are not doubled."""
-    return "\\" in text and _PATH_IN_JSON.search(text, begin, len(text) if end is None else end) is not None
+    end = len(text) if end is None else end
+    return "\\" in text and any(path.search(text, begin, end) for path in (_DRIVE, _STRING_OF_PATH))
 
 
 def has_control_word(raw: str, *, broken: bool) -> bool:
