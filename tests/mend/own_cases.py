@@ -16,6 +16,10 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         (r'{"command":"grep -E \"foo\|bar\" x"}', {"command": r'grep -E "foo\|bar" x'}),
         (r'{"text":"it\'s fine"}', {"text": "it's fine"}),
         (r'{"pattern":"\bfoo\b\s+\(x\)"}', {"pattern": r"\bfoo\b\s+\(x\)"}),
+        (r'{"command":"cd C:\Users && grep \d+ f"}', {"command": r"cd C:\Users && grep \d+ f"}),
+        (r'{"command":"cd C:\new && grep \d+ f"}', REFUSE),
+        (r'{"command":"type D:\report.txt","x":"\d"}', REFUSE),
+        (r'{"path":"src\test\new.py",}', REFUSE),
     ],
     "combo": [
         ("```json\n{'a': True, 'b': [1, 2,],}\n```", {"a": True, "b": [1, 2]}),
@@ -30,6 +34,8 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{}{}{"path":"/x"}', {"path": "/x"}),
         ('{"a":1}{"a":1}{"a":1}', {"a": 1}),
         ('{"a":1},{"b":2}', REFUSE),
+        ('{"a":1,"b":{"c":2,"d":3}}{"b":{"d":3,"c":2},"a":1}', {"a": 1, "b": {"c": 2, "d": 3}}),
+        ('{"a":1,"b":true}{"b":1,"a":true}', REFUSE),
     ],
     "ctrl": [
         ('{"a":"x\ny"}', {"a": "x\ny"}),
@@ -138,6 +144,10 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":[1 2 3]}', {"a": [1, 2, 3]}),
         ('{"a":{"b":1}"c":[true false]}', {"a": {"b": 1}, "c": [True, False]}),
         ('{"a":["x" "y"]}', {"a": ["x", "y"]}),
+        ('{"a":"x""": "y"}', REFUSE),
+        ('{"a":1 "": 2}', REFUSE),
+        ("{'a':'x' ' ': 'y'}", REFUSE),
+        ('{"a":1, "": 2,}', {"a": 1, "": 2}),
     ],
     "missing_quote": [
         ('{"a: 1}', REFUSE),  # decided later: a quote is never invented

@@ -119,6 +119,91 @@ def test_any_other_prefix_is_another_tools_name(name: str) -> None:
     unknown(name)
 
 
+PLAIN = declared("read_graph", "list_issues", "Bash", "delete", "deleteEntity")
+
+
+@pytest.mark.parametrize(
+    ("name", "tool"),
+    [
+        ("memory:read_graph", "read_graph"),
+        ("memory.read_graph", "read_graph"),
+        ("linear.list_issues", "list_issues"),
+        ("mcp-server.list_issues", "list_issues"),
+        ("memory.deleteEntity", "deleteEntity"),
+    ],
+)
+def test_a_namespace_that_the_model_made_up_is_dropped_before_an_exact_name(name: str, tool: str) -> None:
+    result = mended(name, PLAIN)
+    assert (result.name, result.steps) == (tool, ("name: invented namespace dropped",))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "memory:write_graph",  # not declared
+        "memory:Read_Graph",  # not exactly
+        "memory:delete",  # a name of one word is the name of many tools
+        "sandbox.Bash",
+        "dangerous.delete",
+        "memory/read_graph",
+        "memory::read_graph",
+        "memory__read_graph",
+        "mcp__memory__read_graph",
+        "a.memory:read_graph",
+        "functions.memory:read_graph",
+        "memory:read_graph:0",
+        "m:read_graph",  # a drive
+        "http://read_graph",
+        "src/memory.read_graph",
+        "call memory:read_graph",
+        "I will use: read_graph",
+        "memory: read_graph",
+        ":read_graph",
+        "memory:",
+        "not.read_graph",
+        "dry_run:read_graph",
+        "dryRun.read_graph",
+        "staging-eu.read_graph",
+        "example:read_graph",
+        "read:read_graph",  # two names
+        "list_issues.read_graph",
+        "bash.read_graph",
+    ],
+)
+def test_a_namespace_that_may_mean_something_is_kept(name: str) -> None:
+    unknown(name, PLAIN)
+
+
+@pytest.mark.parametrize(
+    "other", ["Read_Graph", "notes.read_page", "mcp__notes__read_page", "notes/read", "memory_search"]
+)
+def test_a_namespace_is_kept_if_the_declared_tools_speak_for_another_tool(other: str) -> None:
+    unknown("memory:read_graph", declared("read_graph", other))
+
+
+def test_a_tool_that_is_declared_with_its_namespace_is_meant() -> None:
+    tools = declared("read_graph", "memory:read_graph")
+    assert mend_name("memory:read_graph", tools).status == "exact"
+    assert mended("memory.read_graph", tools).name == "memory:read_graph"
+    assert mended("memory:read_graph", declared("read_graph", "memory_read_graph")).name == "memory_read_graph"
+
+
+def test_the_namespace_of_a_command_says_where_it_runs() -> None:
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}}
+    unknown("cluster.run_command", Tools([Tool("run_command", schema)]))
+
+
+def test_a_tool_of_a_declared_namespace_is_never_behind_an_invented_one() -> None:
+    inside = Tool("read_graph", {"type": "object"}, namespace="mcp__memory")
+    unknown("other.read_graph", Tools([inside]))
+    unknown("other.read_graph", Tools([inside, Tool("read_graph", {"type": "object"})]))
+    assert mend_name("read_graph", declared("read_graph"), "other").status == "unknown"
+
+
+def test_a_namespace_in_a_text_is_kept() -> None:
+    assert mend_name("memory:read_graph", PLAIN, keep_namespace=True).status == "unknown"
+
+
 def test_a_server_or_a_namespace_counts_where_it_is_declared() -> None:
     tools = declared("sandbox_bash", "Bash", "mcp__files__read", "WebSearch")
     assert mended("sandbox.bash", tools).name == "sandbox_bash"

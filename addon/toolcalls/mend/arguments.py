@@ -17,7 +17,7 @@ from ..work import COMMA, MENDING, Work
 from .finish import Finish
 from .reading import characters as chars
 from .reading.document import read_document
-from .reading.escapes import drive_in_text
+from .reading.escapes import UNCLEAR_PATH, may_have_path
 from .reading.source import MAX_WORK, Source
 from .reading.strict import kind, read, scan_string, write
 from .refusal import Refusal
@@ -110,6 +110,7 @@ def _mend(text: str, value: Any, options: ReadOptions, steps: dict[str, None], l
             steps[LIST_INPUT] = None
             return only
         case str():
+            _check_paths(text)
             return _unwrap(value, options, steps, level)
         case json.JSONDecodeError():
             return _tolerant(text, value, options, steps, level)
@@ -168,7 +169,7 @@ def _is_nothing(text: str) -> bool:
 def _lax(text: str, error: json.JSONDecodeError, options: ReadOptions, steps: dict[str, None]) -> Any:
     """Read JSON whose only faults are raw control characters in strings and trailing commas, at C speed.
 
-    Returns an error if there are other faults. A drive letter with a single backslash is left to the grammar.
+    Returns an error if there are other faults. A Windows path with single backslashes is left to the grammar.
     """
     value: Any = error
     done: list[str] = []
@@ -187,11 +188,17 @@ def _lax(text: str, error: json.JSONDecodeError, options: ReadOptions, steps: di
         value = _strict(rewritten, control_characters="raw control characters" in done)
     if not isinstance(value, dict):
         return value if rewritten is text else error
-    if drive_in_text.search(text):
+    if may_have_path(text):
         return error
     json.loads(rewritten, strict=False, parse_int=str, parse_float=str, object_pairs_hook=_with_one_value_each)
     steps.update(dict.fromkeys(done))
     return value
+
+
+def _check_paths(text: str) -> None:
+    """Refuse a text whose escapes were decoded as JSON's if a Windows path in it may have some of them."""
+    if may_have_path(text):
+        raise Refusal(UNCLEAR_PATH)
 
 
 def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -219,7 +226,10 @@ def _unwrap(inner: str, options: ReadOptions, steps: dict[str, None], level: int
         raise Refusal("the arguments are a text, not an object")
     steps["double-encoded"] = None
     value = _strict(inner)
-    return value if isinstance(value, dict) else _mend(inner, value, options, steps, level + 1)
+    if isinstance(value, dict):
+        _check_paths(inner)
+        return value
+    return _mend(inner, value, options, steps, level + 1)
 
 
 _LIKE_A_LIST = re.compile(r"\s*+\[\s*+\{")
@@ -236,7 +246,10 @@ def _only_item(text: str) -> str | None:
 
 
 def _mend_item(item: str, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
-    value = _mend(item, _strict(item), options, steps, level)
+    value = _strict(item)
+    if isinstance(value, dict):
+        _check_paths(item)
+    value = _mend(item, value, options, steps, level)
     if not steps.keys().isdisjoint(_SEVERAL):
         raise Refusal("the arguments are a list of several objects")
     steps[LIST_INPUT] = None
@@ -260,6 +273,7 @@ def _unescaped(text: str, options: ReadOptions) -> str | None:
         whole, end = "", -1
     quotes_only = body.replace('\\"', '"')
     if end == len(body) + 1:
+        _check_paths(body)
         text = _once_or_twice(whole, quotes_only)
         if text is not whole and _ESCAPED_TWICE in body and not options.may_add_missing:
             raise Refusal("a quote inside a text may be the end of it, and the answer may have been cut off")
@@ -289,5 +303,6 @@ def _without_braces(text: str, options: ReadOptions) -> dict[str, Any] | None:
         except json.JSONDecodeError:
             continue
         if isinstance(value, dict):
+            _check_paths(text)
             return value
     return None

@@ -22,6 +22,7 @@ from .arguments import Finish, Mended, mend_arguments
 from .continuation import continued
 from .nameless import tool_that_fits
 from .names import NameMended, mend_name
+from .reading.escapes import may_have_path
 from .reading.strict import write
 from .refusal import CUT_BEFORE
 from .shape import preflight
@@ -376,7 +377,7 @@ def _can_take(value: dict[str, Any], tool: Tool) -> bool:
 
 def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
     """`command": "ls"}` with its lost first fragment, if the declared properties prove what it was."""
-    if not arguments.rstrip().endswith("}") or tool.view is None:
+    if not arguments.rstrip().endswith("}") or tool.view is None or may_have_path(arguments):
         return None
     mended = mend_arguments('{"' + arguments)
     if mended.status != "valid" or not mended.value or not set(mended.value) <= set(tool.view.properties):

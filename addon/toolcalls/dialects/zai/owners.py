@@ -24,5 +24,6 @@ class Owners:
         if self._request.choices is None:
             return True
         if name not in self._known:
-            self._known[name] = mend_name(name, self._request.tools).status in ("exact", "mended")
+            named = mend_name(name, self._request.tools, keep_namespace=True)
+            self._known[name] = named.status in ("exact", "mended")
         return self._known[name]

@@ -15,10 +15,10 @@ from ..finish import Finish
 from ..refusal import Refusal
 from ..steps import CLOSED, EXTRA_BRACKET, MISSING_BRACKET, TEXT_AROUND
 from . import characters as chars
-from .escapes import drive_in_text, has_control_word
+from .escapes import has_control_word, may_have_path
 from .grammar import read_object
 from .source import Source
-from .strict import read_prefix, write
+from .strict import read_prefix, written_in_order
 from .strings import OTHER_LANGUAGES
 from .surroundings import FENCE, MARKER, behind, in_front
 
@@ -75,7 +75,7 @@ def _object(s: Source) -> dict[str, Any]:
         except json.JSONDecodeError:
             pass
         else:
-            if not drive_in_text.search(s.text, start, end):
+            if not may_have_path(s.text, start, end):
                 s.pos = end
                 if not s.text[start:end].isprintable():
                     _note_control_characters(s, start, end)
@@ -206,8 +206,7 @@ def _one_of(s: Source, found: list[dict[str, Any]]) -> dict[str, Any]:
     if len(full) < len(found):
         s.step("empty object beside the real one")
     if len(full) > 1:
-        texts = {write(value) for value in full}
-        if len(texts) > 1:
+        if len(set(map(written_in_order, full))) > 1:
             raise Refusal("the arguments hold two different objects")
         s.step("repeated object")
     return full[0]

@@ -2,9 +2,10 @@
 
 JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and
 `D:\\projects` into `D:projects`. Here an unknown escape keeps its backslash, and shows that the author does not
-escape backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too, and a Windows path is literal
-as a whole. If both readings are likely, the string is refused. Only whole escapes are compared, never pieces of
-text: `\\\\'` is a backslash and an apostrophe.
+escape backslashes: in such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too. A string with a drive and a
+single backslash in it is literal as a whole (`cd C:\\Users && dir`). If both readings are likely, as for
+`cd C:\\new`, the string is refused. Only whole escapes are compared, never pieces of text: `\\\\'` is a backslash and
+an apostrophe.
 """
 
 from __future__ import annotations
@@ -49,11 +50,22 @@ _DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
 _DRIVE_INSIDE = re.compile(r"(?<![A-Za-z])[A-Za-z]:(?:\\[^\\\s\"'<>|*?:]+)+")
 _RELATIVE_PATH = re.compile(r"[\w.~@%\-]*(?:\\[\w.~@%\-]+)+\\?")
 _RELATIVE_FILE = re.compile(r"[\w.~@%\-]+(?:\\[\w.~@%\-]+)*\\[\w~@%\-]+\.\w{1,8}")
+# Nothing but the path of a file, below a folder without a dot in its name: `a.py\nb.py` is two lines.
+_FILE = r"(?:\.{1,2}(?>\\[\w.~@%\-]++)++|[\w~@%\-]++(?>\\[\w~@%\-]++)++(?>\.\w{1,8}+){1,3}+)"
+_FILE_PATH = re.compile(_FILE)
 _NETWORK_PATH = re.compile(r"\\\\[\w.$\-]+\\(?!\\)")
 _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
-# In text that is JSON except for control characters: a string that starts with a drive and a single backslash.
-drive_in_text = re.compile(r'"[A-Za-z]:\\[^\\"]')
+# A drive and the single backslash of a folder. A line break behind a letter and a colon is usual in prose and code
+# (`Plan A:\n1.`, `if x:\n\ty`), so `\n`, `\r` and `\t` have to begin a word in lower case, or be a whole folder.
+_DRIVE = re.compile(
+    r":\\(?<=[A-Za-z]:\\)(?:(?<![A-Za-z0-9_.\\][A-Za-z]:\\)|(?<=\\[nrt][A-Za-z]:\\))"
+    r"(?:[nrt][a-z_]|[rt][0-9]|[nrt]\\[^\Wnrtu]|u(?![0-9a-fA-F]{4})|[^\W_nrtu](?![*+?{|])|[_.$%~@\-])"
+)
+# In JSON: a string that begins with a drive, or is the path of a file.
+_STRING_OF_PATH = re.compile(rf'"(?<!\\")(?:[A-Za-z]:\\[^\\"]|{_FILE}")')
+
+UNCLEAR_PATH = "a Windows path has backslashes that may be escapes"
 
 
 class Decoded(NamedTuple):
@@ -87,13 +99,22 @@ def decode(
         return Decoded(raw)
     if _DRIVE_PATH.fullmatch(raw):
         return Decoded(_drive_path(raw), invalid=True)
+    drive = ":\\" in raw and _DRIVE.search(raw) is not None
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
+        if drive or (_FILE_PATH.fullmatch(raw) and has_control_word(raw, broken=False)):
+            raise Refusal(UNCLEAR_PATH)
         written = f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw)
         return Decoded(scan_string(written, 1)[0], known=True)
     spend(raw.count("\\") // 3)
     if quote == "`":
         raw = _ESCAPE.sub(lambda escape: "`" if escape[1] == "`" else escape[0], raw)
-    return _decode_walking(raw, quote, as_json)
+    return _decode_walking(raw, quote, as_json, drive)
+
+
+def may_have_path(text: str, begin: int = 0, end: int | None = None) -> bool:
+    """Whether a string in this JSON text may have a Windows path in it whose backslashes are not doubled."""
+    end = len(text) if end is None else end
+    return "\\" in text and any(path.search(text, begin, end) for path in (_DRIVE, _STRING_OF_PATH))
 
 
 def has_control_word(raw: str, *, broken: bool) -> bool:
@@ -117,7 +138,7 @@ def _as_json(raw: str) -> str:
     return f'"{raw}"'
 
 
-def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
+def _decode_walking(raw: str, quote: str, as_json: bool, drive: bool) -> Decoded:
     escapes = set(_ESCAPE.findall(raw))
     if escapes & _CONTINUATIONS:
         raise Refusal("a backslash before a line break may be text, a continued line or the line break alone")
@@ -126,9 +147,11 @@ def _decode_walking(raw: str, quote: str, as_json: bool) -> Decoded:
     unknown = any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes)
     code = as_json and any(e[0] in _CODES for e in escapes)
     if unknown or code:
-        text = _decode_literally(raw, quote, escapes)
+        text = _decode_literally(raw, quote, escapes, drive)
         undoubled = _has_undoubled_word(raw, as_json)
         return Decoded(text, invalid=True, broken=True, undoubled=undoubled, known=True, code=code)
+    if drive:
+        raise Refusal(UNCLEAR_PATH)
     if quote != "'" and any(_may_be_text(raw, escape, as_json) for escape in _ESCAPE.finditer(raw)):
         raise Refusal("a backslash before an apostrophe may be text or an escape")
     return Decoded(_pairs(_ESCAPE.sub(_known, raw)), invalid=True, known=True)
@@ -156,7 +179,7 @@ def _drive_path(raw: str) -> str:
     """Keep `C:\\Users\\bob` as a whole; refuse `C:\\new\\temp`, which has only known escapes: maybe two lines."""
     escapes = set(_ESCAPE.findall(raw))
     if all(e in _KNOWN or len(e) > 1 for e in escapes):
-        raise Refusal("a Windows path has backslashes that may be escapes")
+        raise Refusal(UNCLEAR_PATH)
     return raw
 
 
@@ -165,16 +188,18 @@ def _known(escape: re.Match[str]) -> str:
     return _KNOWN[body] if body in _KNOWN else chr(int(body[1:], 16))
 
 
-def _decode_literally(raw: str, quote: str, escapes: set[str]) -> str:
+def _decode_literally(raw: str, quote: str, escapes: set[str], drive: bool) -> str:
     legal = {e for e in escapes if e in "nrt" or (e[0] == "u" and len(e) == 5)}
     if _NETWORK_PATH.match(raw) or (legal and _RELATIVE_PATH.fullmatch(raw)):
-        raise Refusal("a path has backslashes that may be escapes")
+        raise Refusal(UNCLEAR_PATH)
+    if drive and (legal or "\\" in escapes):
+        raise Refusal(UNCLEAR_PATH)
     if "/" in escapes or (quote != "'" and "'" in escapes):
         raise Refusal("a backslash before a slash or an apostrophe may be text or an escape")
     for path in _DRIVE_INSIDE.findall(raw):
         inside = set(_ESCAPE.findall(path))
         if inside & legal and inside - set(_KNOWN) - legal:
-            raise Refusal("a Windows path has backslashes that may be escapes")
+            raise Refusal(UNCLEAR_PATH)
     return _pairs(_ESCAPE.sub(_trusted, raw))
 
 

@@ -18,6 +18,7 @@ from .strict import exact_int
 from .strings import ARRAY, KEY, OBJECT, TUPLE, prefixed_string, read_string
 
 _COMMA_IN_KEY = re.compile(rf"[{chars.QUOTES}]\s*+[{chars.COMMAS}]")
+_EMPTY_KEY = re.compile(rf"[{chars.QUOTES}]\s*+[{chars.QUOTES}]")
 _PYTHON_CONSTANTS = frozenset({"True", "False", "None"})
 
 
@@ -343,6 +344,8 @@ def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
     if _COMMA_IN_KEY.match(s.text, s.pos):
         # The quote before this one may be part of the text, and this one its end.
         raise Refusal(f"it is not clear where the text of `{s.key}` ends: a key begins with a comma")
+    if _EMPTY_KEY.match(s.text, s.pos):
+        raise Refusal(f"it is not clear where the text of `{s.key}` ends: an empty key follows it without a comma")
     s.structural_step("missing comma")
 
 

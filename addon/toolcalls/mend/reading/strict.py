@@ -133,6 +133,7 @@ def kind(value: object) -> str:
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_dump_in_order = json.JSONEncoder(allow_nan=False, sort_keys=True).encode
 
 
 def write(value: Any) -> str:
@@ -144,6 +145,11 @@ def write(value: Any) -> str:
     if text.isascii():
         return text
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def written_in_order(value: Any) -> str:
+    """The value with its keys sorted, so that equal texts mean the same; unsorted if a number has to be exact."""
+    return write(value) if _has_exact_numbers(value) else _dump_in_order(value)
 
 
 _EXACT = (ExactFloat, ExactInt)
