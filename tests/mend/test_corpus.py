@@ -19,12 +19,12 @@ OWN = [
 ]
 
 
-def test_no_case_of_the_corpus_is_wrong_and_at_most_one_percent_is_missed() -> None:
+def test_no_case_of_the_corpus_is_wrong_or_missed() -> None:
     counts = table(CORPUS)
     print("\n" + printed(counts))
     sums = total(counts)
     assert sums["wrong"] == 0
-    assert sums["missed"] <= sums.total() * 0.01
+    assert sums["missed"] == 0
 
 
 @pytest.mark.parametrize("case", cases(CORPUS), ids=lambda case: str(case["id"]))
@@ -34,13 +34,13 @@ def test_each_case_of_the_corpus_is_right_or_tolerated(case: dict[str, Any]) -> 
 
 if DAMAGED is not None:
 
-    def test_no_damaged_text_comes_out_wrong_and_nearly_all_come_out_right() -> None:
+    def test_every_damaged_text_comes_out_right() -> None:
         assert DAMAGED is not None
         counts = table(DAMAGED)
         print("\n" + printed(counts))
         sums = total(counts)
         assert sums["wrong"] == 0
-        assert sums["right"] + sums["tolerated"] >= sums.total() * 0.985
+        assert sums["right"] + sums["tolerated"] == sums.total()
 
     def test_no_cut_text_gives_a_part_of_the_object_it_was_cut_from() -> None:
         assert DAMAGED is not None
