@@ -169,7 +169,7 @@ class AnswerStream:
                 found = answer.take_reasoning(part.text)
             elif isinstance(part, OtherDelta):
                 answer.model_refused = answer.model_refused or part.refusal
-                found = answer.take_other()
+                found = answer.take_other(part.shown)
             else:
                 continue
             if found is not None:
