@@ -234,6 +234,24 @@ def test_a_block_that_the_null_patch_brings_along_belongs_to_the_next_turn():
     assert answer["content"] == ""
 
 
+@pytest.mark.parametrize("tail", ["<", "<glm", "<details", "<glm_block", "b\n<", "b\n\n<deta"])
+def test_text_that_may_begin_a_tag_is_not_lost_at_the_null_patch(tail: str):
+    backend = Backend().delta("Hi").become("Hi\n\n" + block("Bash", LS, "c1"))
+    backend.become(f"{backend.document}\n\n{tail}", "answer").usage()
+    backend.become(f"Hi\n\n{block('Bash', LS, 'c1', None)}\n\n{tail}", "other")
+    answer = got(backend.done())
+    assert answer["content"] == f"Hi\n\n{tail}"
+    assert [call["id"] for call in answer["tool_calls"]] == ["c1"]
+
+
+@pytest.mark.parametrize("then", ["", "b", block("Read", "{}", "c2")])
+def test_text_that_may_begin_a_tag_and_that_the_null_patch_replaces_is_not_sent(then: str):
+    backend = Backend().delta("Hi").become("Hi\n\n" + block("Bash", LS, "c1"))
+    backend.become(f"{backend.document}\n\n<glm", "answer").usage()
+    backend.become(f"Hi\n\n{block('Bash', LS, 'c1', None)}\n\n{then}", "other")
+    assert got(backend.done())["content"] == "Hi"
+
+
 def test_the_upstream_stop_of_a_tool_turn_is_not_copied():
     backend = Backend().become(block("Bash", LS)).say(choices=[{"index": 0, "delta": {}, "finish_reason": "stop"}])
     assert got(backend.done())["finish_reason"] == "tool_calls"

@@ -154,7 +154,7 @@ class Scanner:
             out += self.release()
         elif self.held and not self.off:
             self._take("", out, eof=True, finished=finished is True)
-        self.off, self.resting = True, False
+        self.stop()
         return _joined(out)
 
     def release(self) -> list[str | FoundCall]:
@@ -164,6 +164,10 @@ class Scanner:
         self._at_message_start = False
         self.skip(held)
         return [held] if held else []
+
+    def stop(self) -> None:
+        """Search nothing any more; nothing may be held."""
+        self.off, self.resting = True, False
 
     # Between regions.
 

@@ -131,11 +131,18 @@ class Answer:
             self.reasoning.take(text)
         return None if text.isspace() else self._release_undecided()
 
-    def take_other(self) -> SearchResult | None:
-        """Note content that is not searched, like a citation. Text held before it is no call: it is returned."""
+    def take_other(self, shown: str | None = "") -> SearchResult | None:
+        """Note content that is not searched, like a citation. Text held before it is no call: it is returned.
+
+        `shown`: text that the client sees in it, so a call that follows may be quoted by it. None: there may be text
+        that cannot be read, so nothing that follows is a call.
+        """
         if self.reasoning is not None:
             self.reasoning.rule_out_calls()
-        return self._release_undecided()
+        if shown == "" or self.search is None:
+            return self._release_undecided()
+        before = self.search.stop() if shown is None else self.search.show(shown)
+        return before if before.parts else None
 
     def _release_undecided(self) -> SearchResult | None:
         return self.search.release() if self.search is not None and self.search.undecided else None

@@ -44,10 +44,22 @@ class BlockAnswer(Answer):
         """Search a text; None if it is sent unchanged."""
         if not self.examines_text:
             return None
+        self._search_block(text, block)
+        return super().take_text(text, source)
+
+    def take_other(self, shown: str | None = "", block: Index = None) -> SearchResult | None:
+        """Note content that is not searched. `block`: the block whose text goes on after what it shows."""
+        if shown is None:
+            self._texts.stop()
+        elif shown and self.examines_text:
+            self._search_block(shown, block)
+        return super().take_other(shown)
+
+    def _search_block(self, text: str, block: Index) -> None:
+        """Choose the search for a text of this block."""
         if self.search is None:
             self.text_block = block
         self.search = self._texts.search_of(self.search, text)
-        return super().take_text(text, source)
 
     @property
     def _has_text(self) -> bool:

@@ -69,6 +69,11 @@ class ItemAnswer(Answer):
         part.search = self.texts.search_of(part.search, text)
         return self._found_in(part, part.search.take(text, source) if part.search is not None else SearchResult())
 
+    def show_part_text(self, part: TextPart, text: str) -> SearchResult:
+        """Take text of a part that the client gets in any case; returns what was held before it."""
+        part.search = self.texts.search_of(part.search, text)
+        return part.search.show(text) if part.search is not None else SearchResult()
+
     def end_part_text(self, part: TextPart, finish: Finish | None) -> SearchResult:
         """End the text of a part. `finish`: how the answer ended; None if something else follows the part."""
         if part.search is None or part.searched:

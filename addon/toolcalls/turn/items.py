@@ -29,6 +29,8 @@ class TextPart:
     """The search that its text goes through."""
     searched: bool = False
     """The search is over."""
+    seen: str | None = None
+    """The whole text as the search has seen it, once that is over."""
     calls: list[str] = field(default_factory=list)
     """The texts of the calls that were found in it."""
 

@@ -25,6 +25,11 @@ def string_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def shown_text(value: object) -> str | None:
+    """The value as text that the client sees, "" if there is none; None if it is in a form that is not known."""
+    return value if isinstance(value, str) else None if value else ""
+
+
 @dataclass(slots=True)
 class Fragment:
     """What one delta says about one call. Not frozen, because that would make creating one twice as slow."""
@@ -76,7 +81,7 @@ class ReasoningDelta:
 
 @dataclass(slots=True, frozen=True)
 class OtherDelta:
-    """Content that is not searched: a citation, an image."""
+    """Content that is not searched: a citation, an image, text outside of the protocol's own deltas."""
 
     refusal: bool = False
     """The model refuses to answer: nothing in its text is a call."""
@@ -89,6 +94,9 @@ class OtherDelta:
     """The kind of block that it belongs in; "" if any will do."""
     of_other_answer: bool = False
     """It belongs to another answer, so it does not show that this answer went on after a call."""
+    shown: str | None = ""
+    """Text of the answer that the client sees in it. It is no call, but it may quote what follows. None: there may be
+    text in a form that is not known, so nothing that follows is a call."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -99,6 +107,8 @@ class BlockStart:
     kind: str
     calls: bool = False
     """In this block the server calls a tool of its own."""
+    shown: str | None = ""
+    """Text that the block begins with (see `OtherDelta`)."""
 
 
 @dataclass(slots=True, frozen=True)

@@ -13,7 +13,7 @@ from .text_search import TextSearch
 
 
 class SearchedTexts:
-    __slots__ = ("_has_text", "_last", "_new_search")
+    __slots__ = ("_has_text", "_last", "_new_search", "_stopped")
 
     def __init__(
         self,
@@ -30,12 +30,22 @@ class SearchedTexts:
         self._last: TextSearch | StructuredText | None = None
         self._has_text = False
         """One of the texts has more than white space."""
+        self._stopped = False
+        """The client got text that could not be read: no text is searched any more."""
 
     def search_of(self, search: TextSearch | StructuredText | None, text: str) -> TextSearch | StructuredText | None:
         """The search that gets this text: the given one, or a new one if that is None."""
-        self._last = self._new_search(begins=not self._has_text, after=self._last) if search is None else search
+        if search is None:
+            search = self._new_search(begins=not self._has_text, after=self._last)
+            if self._stopped and search is not None:
+                search.stop()
+        self._last = search
         self._has_text = self._has_text or bool(text.strip())
-        return self._last
+        return search
+
+    def stop(self) -> None:
+        """Search no text that begins from now on."""
+        self._stopped = True
 
     @property
     def has_text(self) -> bool:

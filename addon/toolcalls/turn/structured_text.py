@@ -85,6 +85,21 @@ class StructuredText:
         found = self.search.release().parts if self.search is not None else ()
         return SearchResult((*self._stop_mending(), *found))
 
+    def show(self, text: str) -> SearchResult:
+        """Take text that the client gets in any case, so the rest is not all of the JSON. Returns what was held."""
+        before = self.release()
+        self._has_text = self._has_text or bool(text.strip())
+        if self.search is not None:
+            self.search.show(text)
+        return before
+
+    def stop(self) -> SearchResult:
+        """Stop searching and mending, because the client gets text that cannot be read. Returns what was held."""
+        before = self.release()
+        if self.search is not None:
+            self.search.stop()
+        return before
+
     def close(self, finish: Finish) -> SearchResult:
         """End the text with the answer: held text is mended or released unchanged."""
         found = self.search.close(finish) if self.search is not None else SearchResult()

@@ -141,6 +141,20 @@ class TextSearch:
         self._catch_up()
         return self._released(self._scanner.release())
 
+    def show(self, text: str) -> SearchResult:
+        """Take text that the client gets in any case: no call, but it may quote one. Returns what was held before."""
+        before = self.release() if self._held else SearchResult()
+        self.take(text)
+        if self._held:
+            self.release()
+        return before
+
+    def stop(self) -> SearchResult:
+        """Stop searching, because the client gets text that cannot be read. Returns what was held before."""
+        before = self.release()
+        self._scanner.stop()
+        return before
+
     def would_quote_after(self, text: str) -> bool:
         """Whether a call that followed the text so far and `text` would be quoted or only an example."""
         self._catch_up()

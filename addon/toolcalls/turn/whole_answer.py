@@ -88,11 +88,16 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
     if not texts or not answer.examines_text or not isinstance(parts[-1], TextDelta):
         return None
     searched: list[str] = []
-    for text in texts[:-1]:
-        answer.spend(TEXT)
+    for part in parts[:-1]:
         # Something else is between two texts, so held text before it is no call.
-        known = answer.take_text(text)
-        searched.append((text if known is None else known.text) + answer.release_text().text)
+        if isinstance(part, TextDelta):
+            answer.spend(TEXT)
+            known = answer.take_text(part.text)
+            searched.append((part.text if known is None else known.text) + answer.release_text().text)
+        elif isinstance(part, OtherDelta) and part.shown != "":
+            answer.spend(TEXT)
+            answer.take_other(part.shown)
+            answer.release_text()
     searched.append(answer.search_whole(texts[-1], finish).text)
     return searched if answer.outgoing.found or searched != texts else None
 

@@ -15,7 +15,16 @@ from ...turn.whole_answer import mend_answer
 from ...wire.events import MOST_CALLS, LimitReached
 from ...work import ANSWER
 from .leaked_reasoning import split_message
-from .reader import FOREIGN_REASONS, Json, finish_of, fragments_of, has_content, reasoning_in
+from .reader import (
+    FOREIGN_REASONS,
+    Json,
+    finish_of,
+    fragments_of,
+    has_content,
+    odd_content,
+    odd_reasoning,
+    reasoning_in,
+)
 from .writer import LEGACY_WORDS, WORDS, written_call
 
 
@@ -97,13 +106,15 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
 
 
 def _read(choice: Json, message: Json, fragments: list[Fragment]) -> ReadEvent:
-    """The parts of a whole message. Text with citations or a refusal is not searched for calls."""
+    """The parts of a whole message. Text with citations, audio or a refusal is not searched for calls."""
     parts: list[Part] = []
     if reasoning := reasoning_in(message):
-        parts.append(ReasoningDelta(reasoning))
+        parts += [ReasoningDelta(reasoning), *odd_reasoning(message)]
     content, refusal = message.get("content"), bool(message.get("refusal"))
-    if refusal or message.get("annotations") or (content and not isinstance(content, str)):
+    if refusal or message.get("annotations") or message.get("audio"):
         parts.append(OtherDelta(refusal))
+    elif not isinstance(content, str):
+        parts += odd_content(message)
     elif content:
         parts.append(TextDelta(content))
     reason = choice.get("finish_reason")

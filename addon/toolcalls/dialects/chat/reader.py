@@ -7,8 +7,19 @@ from typing import Any
 
 from ...mend.finish import Finish
 from ...turn import payload
-from ...turn.parts import Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, index_of
+from ...turn.parts import (
+    Fragment,
+    OtherDelta,
+    Part,
+    ReadEvent,
+    ReasoningDelta,
+    Stop,
+    TextDelta,
+    index_of,
+    shown_text,
+)
 from ..answer_io import ProtocolTraits
+from ..listed_content import read_content
 
 Json = dict[str, Any]
 
@@ -137,12 +148,29 @@ def _besides_text(delta: Json) -> list[Part]:
     if reasoning is not None:
         keys = [key for key in REASONING_KEYS if delta.get(key)]
         alone = len(keys) == 1 and isinstance(delta[keys[0]], str)
-        parts.append(ReasoningDelta(reasoning, keys[0] if alone else ""))
+        parts += [ReasoningDelta(reasoning, keys[0] if alone else ""), *odd_reasoning(delta)]
     words = (delta.get(key) for key in _OTHER_WORDS)
     other = any(word.strip() if isinstance(word, str) else word for word in words)
-    if other or delta.get("refusal") or (delta.get("content") and not isinstance(delta["content"], str)):
-        parts.append(OtherDelta(bool(delta.get("refusal"))))
-    return parts
+    if other or delta.get("refusal"):
+        parts.append(OtherDelta(bool(delta.get("refusal")), shown=_spoken(delta)))
+    return parts + odd_content(delta)
+
+
+def odd_content(message: Json) -> list[OtherDelta]:
+    """The parts of a delta's or a message's content, if that is not a string."""
+    content = message.get("content")
+    return [] if isinstance(content, str) else read_content(content)
+
+
+def _spoken(message: Json) -> str | None:
+    """The transcript of the audio in a delta or a message."""
+    audio = message.get("audio")
+    return shown_text(audio.get("transcript")) if isinstance(audio, dict) else ""
+
+
+def odd_reasoning(message: Json) -> list[OtherDelta]:
+    """A part that rules out calls in the reasoning, if a delta or a message has reasoning that is not a string."""
+    return [OtherDelta()] if any(word and not isinstance(word, str) for word in map(message.get, _REASONING)) else []
 
 
 def reasoning_in(message: Json) -> str | None:

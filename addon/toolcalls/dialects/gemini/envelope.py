@@ -43,10 +43,15 @@ def candidates_of(data: Json) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
-def parts_of(candidate: Json) -> list[Json]:
+def entries_of(candidate: Json) -> list[Any]:
+    """Everything in the place of a candidate's parts, whatever its form."""
     content = candidate.get("content")
-    parts = content.get("parts") if isinstance(content, dict) else None
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    parts = content.get("parts") if isinstance(content, dict) else content
+    return [part for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
+
+
+def parts_of(candidate: Json) -> list[Json]:
+    return [part for part in entries_of(candidate) if isinstance(part, dict)]
 
 
 def is_first(candidate: Any) -> bool:

@@ -15,12 +15,23 @@ from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
 from ...turn.answer import Answer
-from ...turn.parts import Failure, Fragment, OtherDelta, Part, ReadEvent, ReasoningDelta, Stop, TextDelta, string_of
+from ...turn.parts import (
+    Failure,
+    Fragment,
+    OtherDelta,
+    Part,
+    ReadEvent,
+    ReasoningDelta,
+    Stop,
+    TextDelta,
+    shown_text,
+    string_of,
+)
 from ...turn.refusal_reasons import BEHIND_THE_END, PIECES_UNCLEAR
 from ...wire.events import Event
 from ..reader_writer import AnswerReader, ProtocolTraits
 from ..upstream_errors import error_in
-from .envelope import Envelope, Json, answer_of, candidates_of, is_first, parts_of, reason_of
+from .envelope import Envelope, Json, answer_of, candidates_of, entries_of, is_first, parts_of, reason_of
 from .malformed import REASON, STEP, quoted_call
 from .partial_args import PartialArguments
 
@@ -35,7 +46,7 @@ _STOPPED: Final = "STOP"
 class _Run:
     """Parts that can share one event without losing their order."""
 
-    raw_parts: list[Json] = field(default_factory=list)
+    raw_parts: list[Any] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
     has_other_content: bool = False
 
@@ -98,7 +109,7 @@ class GeminiReader(AnswerReader):
         if len(candidates) > 1 or not is_first(first):
             return [_Run(parts=_beside_others(list(filter(is_first, candidates))), has_other_content=True)]
         runs: list[_Run] = []
-        for part in parts_of(first):
+        for part in entries_of(first):
             run = self._part(part)
             if runs and _is_calls(run) and _is_calls(runs[-1]):
                 runs[-1].raw_parts += run.raw_parts
@@ -109,13 +120,15 @@ class GeminiReader(AnswerReader):
         if reason:
             text = "".join(part.text for run in runs for part in run.parts if isinstance(part, TextDelta))
             ends = self._end(reason, first.get("finishMessage"), text)
-            if not runs or is_thought(runs[-1].raw_parts[-1]) or len(ends) > 1:
+            if not runs or _is_thoughts(runs[-1]) or len(ends) > 1:
                 # Reasoning, and text before a call, is sent at once, but the end may have to wait.
                 runs.append(_Run())
             runs[-1].parts += ends
         return runs
 
-    def _part(self, part: Json) -> _Run:
+    def _part(self, part: Any) -> _Run:
+        if not isinstance(part, dict):
+            return _Run([part], [OtherDelta(shown=shown_text(part))], has_other_content=True)
         if is_call(part):
             return _Run([part], [self._call(part)])
         if is_text(part):
@@ -124,7 +137,7 @@ class GeminiReader(AnswerReader):
         if is_thought(part):
             return _Run([part], [ReasoningDelta(part["text"], "text")], has_other_content=True)
         self._request.read_by_model.add_results(part)
-        return _Run([part], [OtherDelta()], has_other_content=True)
+        return _Run([part], [OtherDelta(shown=_shown_in(part))], has_other_content=True)
 
     def _call(self, part: Json) -> Fragment:
         """The fragment for a part with a call: the whole call, or a piece of it."""
@@ -204,9 +217,17 @@ def _blocked(data: Json) -> list[_Run]:
 
 def _beside_others(candidates: list[Json]) -> list[Part]:
     """What an event with other candidates reports about the first one: that it continues, or how it ended."""
-    parts: list[Part] = [OtherDelta(of_other_answer=not any(map(parts_of, candidates)))]
+    own = [part for candidate in candidates for part in parts_of(candidate)]
+    texts = list(map(_shown_in, own))
+    shown = None if None in texts else "".join(text for text in texts if text)
+    parts: list[Part] = [OtherDelta(of_other_answer=not own, shown=shown)]
     reason = next(filter(None, map(reason_of, candidates)), "")
     return [*parts, Stop(reason, Finish.of(reason))] if reason else parts
+
+
+def _shown_in(part: Json) -> str | None:
+    """The text of a part that the client sees, unless it is reasoning."""
+    return "" if part.get("thought") is True else shown_text(part.get("text"))
 
 
 def is_call(part: Json) -> bool:
@@ -226,6 +247,10 @@ def is_text(part: Json) -> bool:
 def is_thought(part: Json) -> bool:
     """Whether the part is reasoning, with or without a signature."""
     return isinstance(part.get("text"), str) and part.get("thought") is True
+
+
+def _is_thoughts(run: _Run) -> bool:
+    return isinstance(run.raw_parts[-1], dict) and is_thought(run.raw_parts[-1])
 
 
 def _is_calls(run: _Run) -> bool:

@@ -97,6 +97,13 @@ class BlockSequence:
             self.answer.other_tools = True
             self._other_calls.add(part.block)
         reply.out.append(self.writer.start(part.kind, part.block, read))
+        self._show(part.shown, part.block, reply)
+
+    def _show(self, shown: str | None, block: Index, reply: ReplyBuilder) -> None:
+        """Let the search know text that is forwarded as it arrived, after the text that is held."""
+        if shown != "":
+            self._release_text(reply)
+            self.answer.take_other(shown, block)
 
     def _take_other(self, read: ReadEvent, part: OtherDelta, reply: ReplyBuilder) -> None:
         """Forward a delta that is not searched, in its open block or in a new one of the kind that it needs."""
@@ -104,6 +111,7 @@ class BlockSequence:
             self._release_text(reply)  # a citation shows that the text is not a call
         open_block = self.writer.open_at(part.block)
         if open_block is not None and part.kind in ("", open_block.kind):
+            self._show(part.shown, part.block, reply)
             self._forward(read, reply)
             reasoning = self._search_reasoning(part.text) if part.key == THINKING else None
             if part.key and part.text:
@@ -115,6 +123,7 @@ class BlockSequence:
         self._open(part.kind, part.block, reply)
         if part.key == THINKING:
             self._search_reasoning(part.text)
+        self._show(part.shown, part.block, reply)
         read.raw = write(read.payload)
         reply.out.append(self.writer.renumbered(read))
 

@@ -20,6 +20,7 @@ from ...turn.parts import (
     ReasoningDelta,
     Stop,
     TextDelta,
+    shown_text,
     string_of,
 )
 from ...turn.whole_answer import MendedAnswer, mend_answer
@@ -74,11 +75,13 @@ def _parts(number: int, block: Any) -> list[Part]:
     parts: list[Part] = [BlockStart(number, kind, calls=kind.endswith(TOOL_USE))]
     if kind in _REASONING:
         return [*parts, ReasoningDelta(string_of(block.get(THINKING)))]
-    if kind != TEXT:
-        return [*parts, OtherDelta()] if isinstance(block, dict) else parts
-    text = string_of(block.get(TEXT))
-    if text.strip():
-        parts.append(OtherDelta() if block.get("citations") else TextDelta(text, number))
+    if not isinstance(block, dict):
+        return [*parts, OtherDelta(shown=shown_text(block))] if block else parts
+    shown = shown_text(block.get(TEXT))
+    if kind != TEXT or shown is None:
+        return [*parts, OtherDelta(shown=shown)]
+    if shown.strip():
+        parts.append(OtherDelta(shown=shown) if block.get("citations") else TextDelta(shown, number))
     return parts
 
 

@@ -181,6 +181,8 @@ class Messages(Dialect):
         if self._started:
             return
         self._started = True
+        if message.get("content"):
+            self._sequence.answer.take_other(None)
         usage = message.get("usage")
         if isinstance(usage, dict):
             self._stop.count(usage)

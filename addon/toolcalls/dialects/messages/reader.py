@@ -20,6 +20,7 @@ from ...turn.parts import (
     Stop,
     TextDelta,
     index_of,
+    shown_text,
     string_of,
 )
 from ...wire import sse
@@ -106,7 +107,7 @@ class MessagesReader:
         if kind == TOOL_USE:
             return [call_start(block, index)]
         self._read_by_model.add_results(block)
-        return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE))]
+        return [BlockStart(index, kind, calls=kind.endswith(TOOL_USE), shown=shown_text(block.get(TEXT)))]
 
     def _delta(self, raw: bytes, data: Json) -> ReadEvent:
         """Parse a content_block_delta."""
@@ -130,7 +131,8 @@ class MessagesReader:
             part = TextDelta(text, index)
         else:
             text = payload.text_of(text) if key else ""
-            part = OtherDelta(key=key, text=text, block=index, kind=_NEEDS.get(kind, ""))
+            shown = shown_text(delta.get(TEXT))
+            part = OtherDelta(key=key, text=text, block=index, kind=_NEEDS.get(kind, ""), shown=shown)
         return ReadEvent(raw, data, [part])
 
     def _index(self, data: Json) -> Index:

@@ -27,6 +27,7 @@ from ...turn.parts import (
 )
 from ...wire import ndjson
 from ...wire.events import Event
+from ..listed_content import read_content
 from ..reader_writer import AnswerReader, ProtocolTraits
 
 Json = dict[str, Any]
@@ -62,6 +63,7 @@ class OllamaReader(AnswerReader):
         message = message_of(line)
         self.head = {key: line[key] for key in ("model", "created_at") if key in line}
         more = any(value for key, value in message.items() if key not in _MESSAGE)
+        more = more or bool(message.get("content") and not isinstance(message["content"], str))
         more = more or any(value for key, value in line.items() if key not in _LINE)
         answer_id = str(self._ends)
         self._ends += is_last(line)
@@ -92,7 +94,9 @@ class OllamaReader(AnswerReader):
         if thinking:
             parts.append(ReasoningDelta(thinking, "thinking") if isinstance(thinking, str) else OtherDelta())
         content = message.get("content")
-        if content and isinstance(content, str):
+        if not isinstance(content, str):
+            parts += read_content(content)
+        elif content:
             parts.append(TextDelta(content))
         calls = message.get("tool_calls")
         if isinstance(calls, list):

@@ -45,7 +45,8 @@ class OllamaWriter(AnswerWriter):
         return write_line({**read.payload, "message": _without_content(read), "done_reason": reason})
 
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:
-        message = {**_without_content(read), "content": "".join(texts)}
+        message = _without_content(read)
+        message["content"] = "".join(texts) or message["content"]
         if calls:
             message["tool_calls"] = [self._entry(call) for call in calls]
         stopped = {} if reason is None else {"done_reason": reason}
@@ -73,4 +74,5 @@ class OllamaWriter(AnswerWriter):
 def _without_content(read: ReadEvent) -> Json:
     """The message of a line, without its text and its calls."""
     kept = {key: value for key, value in message_of(read.payload).items() if key != "tool_calls"}
-    return {**_EMPTY, **kept, "content": ""}
+    content = kept.pop("content", "")
+    return {**_EMPTY, **kept, "content": content if content and not isinstance(content, str) else ""}

@@ -183,7 +183,10 @@ class Responses(Dialect):
     def _reply(self, incoming: IncomingEvent) -> Verdict:
         """Handle a parsed event."""
         reply = ReplyBuilder(incoming.raw)
-        if self._held.undecided and self._follows(incoming):
+        if self._answer.examines_text and self._shows_unseen(incoming):
+            self._end_texts(None, reply)
+            self._answer.texts.stop()
+        elif self._held.undecided and self._follows(incoming):
             self._end_texts(None, reply)
         self._dispatch(incoming, reply)
         return reply.verdict()
@@ -268,11 +271,24 @@ class Responses(Dialect):
 
     # Text that is searched for calls
 
+    def _shows_unseen(self, incoming: IncomingEvent) -> bool:
+        """Whether the client sees text in this event that the search cannot take, so that no later text is a call."""
+        if incoming.type not in ITEM_EVENTS:
+            return self._texts.seen.misses(incoming)
+        item = incoming.item
+        if _type_of(item) != "message":
+            return False
+        known = self._items.find("message", str(item.get("id") or ""), incoming.number("output_index"))
+        return self._texts.seen.misses_content(None if incoming.type == ADDED else known, item.get("content"))
+
     def _follows(self, incoming: IncomingEvent) -> bool:
         """Whether this event shows that the held text is not a call.
 
-        That is an item that is not a call, other text, a citation, or an item that was cut off.
+        That is an item that is not a call, other text, a citation, an item that was cut off, or a list of all items
+        with more text.
         """
+        if incoming.type in TERMINAL:
+            return self._texts.seen.misses_listed(incoming.message.get("response"), self._held.ends)
         if incoming.type == ADDED:
             return _type_of(incoming.item) not in (CALL, FREEFORM)
         cited = incoming.type == "response.output_text.annotation.added"
@@ -316,6 +332,7 @@ class Responses(Dialect):
         item = self._add(incoming, kind)
         body = with_needed(incoming.item, kind, item.id)
         reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
+        self._texts.show_content(item, incoming, reply)
 
     def _read_ended(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))

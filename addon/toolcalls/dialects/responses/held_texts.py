@@ -49,6 +49,10 @@ class HeldTexts:
         """Search a text of a part; the result contains what may be sent."""
         return self._note(item, number, part, self._answer.take_part_text(part, text, source), reply)
 
+    def show(self, item: Item, number: int, part: TextPart, text: str, reply: ReplyBuilder) -> SearchResult:
+        """Let the search know text of a part that is forwarded as it arrived; the result is sent before it."""
+        return self._note(item, number, part, self._answer.show_part_text(part, text), reply)
+
     def close(
         self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder
     ) -> SearchResult:

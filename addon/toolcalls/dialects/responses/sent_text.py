@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from ...turn.items import Item
 from ...turn.structured_text import StructuredText
 from ...turn.text_search import TextSearch
-from ...unread.template import decoded
+from ...unread.passed_text import text_of
 from ...wire.events import PASS, Pass
 from .events import EventWriter
 
@@ -52,4 +54,9 @@ class SentDeltas:
         if self._room < 0:
             return None
         pieces = self._texts.get((item.id, part, number), ())
-        return "".join(piece if isinstance(piece, str) else decoded(piece) or "" for piece in pieces)
+        texts: list[str] = []
+        for _, run in groupby(pieces, type):
+            alike = list(run)
+            literals = [piece for piece in alike if isinstance(piece, bytes)]
+            texts += [text_of(literals)] if literals else [piece for piece in alike if isinstance(piece, str)]
+        return "".join(texts)

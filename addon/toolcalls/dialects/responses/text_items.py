@@ -17,14 +17,15 @@ from .events import EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
-from .text_writer import PART_EVENTS, TextWriter, belongs, whole_part
+from .seen_texts import SeenTexts, is_text_part, text_in, text_of_event
+from .text_writer import MOST_PARTS, PART_EVENTS, TextWriter, belongs, whole_part
 
 _MOST_JOINED = 8
 """The most parts of one item whose text is joined from its deltas."""
 
 
 class TextItems:
-    __slots__ = ("_answer", "_events", "_held", "_items", "lesson", "writer")
+    __slots__ = ("_answer", "_events", "_held", "_items", "lesson", "seen", "writer")
 
     def __init__(self, answer: ItemAnswer, writer: EventWriter, limit: int, held: HeldTexts) -> None:
         self._answer = answer
@@ -32,6 +33,7 @@ class TextItems:
         self._items = answer.items
         self._events = writer
         self.writer = TextWriter(writer, answer.items, limit)
+        self.seen = SeenTexts(answer.items, self.writer.sent)
         self.lesson: Lesson | None = None
         """How to handle deltas like the last one without parsing them, if that one was forwarded unchanged."""
 
@@ -54,6 +56,8 @@ class TextItems:
         part.opened = True
         fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
         searched = self._answer.examines_text and family.part == TEXT
+        if searched and verb != "delta":
+            self._show(item, number, part, text_of_event(incoming), incoming, reply)
         if searched and verb == "done":
             self._end_text(item, number, part, None, reply)
         if stem in PART_EVENTS.values():
@@ -91,6 +95,28 @@ class TextItems:
             self._held.keep(item, number, incoming.raw, reply)
         self.writer.write_found(item, number, result, reply)
         return False
+
+    def _show(
+        self, item: Item, number: int, part: TextPart, text: str | None, source: IncomingEvent, reply: ReplyBuilder
+    ) -> None:
+        """Let the search know a text that arrived in no delta, and that the client gets in this event."""
+        begins = source.type.endswith(".added")
+        if not text or (part.search is not None and not begins):
+            return
+        self.writer.write_found(item, number, self._held.show(item, number, part, text, reply), reply)
+        if begins:
+            self.writer.sent.add(item, TEXT, number, text, source.raw)
+        else:
+            part.seen = text
+
+    def show_content(self, item: Item, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
+        """Let the search know the texts that an item begins with."""
+        content = incoming.item.get("content")
+        if not self._answer.examines_text or item.type != "message" or not isinstance(content, list):
+            return
+        for number, entry in enumerate(content[:MOST_PARTS]):
+            if is_text_part(entry):
+                self._show(item, number, item.part(TEXT, number), text_in(entry), incoming, reply)
 
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, reply: ReplyBuilder) -> bool:
         """Whether the end of a text has to wait, because the text may end with a call; if so, it is held."""
@@ -145,13 +171,18 @@ class TextItems:
     def _search_content(self, item: Item, content: list[Any], finish: Finish | None, reply: ReplyBuilder) -> None:
         """Replace the changed texts in the content by what the client got, and search texts that it never got."""
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
+        for (kind, number), part in item.parts.items():
+            if kind == TEXT:
+                self._end_text(item, number, part, None, reply)
+        if self.seen.misses_content(item, content):
+            self._answer.texts.stop()
         for number, entry in enumerate(content):
-            text = entry.get("text") if isinstance(entry, dict) and entry.get("type") == TEXT else None
-            if not isinstance(text, str) or not text:
+            text = text_in(entry) if is_text_part(entry) else None
+            if not text:
                 continue
             part = item.part(TEXT, number)
-            self._end_text(item, number, part, None, reply)
             if part.search is None:
+                part.seen = text
                 ends = number == last and not entry.get("annotations")
                 first = self._held.take(item, number, part, text, reply)
                 rest = self._held.close(item, number, part, finish if ends else None, reply)
@@ -197,6 +228,8 @@ class TextItems:
             item.reasoning_text = self._thought(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
+            if item.type == "message" and body.get(key):
+                self._answer.texts.stop()
             return body
         content = list(body[key])
         for (part, number), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):

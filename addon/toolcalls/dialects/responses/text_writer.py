@@ -27,7 +27,7 @@ _TEXT_EVENTS = {
     SUMMARY: "response.reasoning_summary_text",
 }
 
-_MOST_PARTS = 1_000
+MOST_PARTS = 1_000
 """The most parts of one item. The upstream numbers them, and a list of that length is made, so this needs a limit."""
 
 
@@ -79,7 +79,7 @@ class TextWriter:
     def fill_part(self, item: Item, part: str, number: int, state: TextPart, content: list[Any]) -> None:
         """Add the text of a part to the content, if it was sent and is missing there."""
         field = _text_field(part)
-        if not 0 <= number < _MOST_PARTS:
+        if not 0 <= number < MOST_PARTS:
             return
         while len(content) <= number:
             content.append(whole_part(None, part))

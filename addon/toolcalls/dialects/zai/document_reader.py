@@ -126,6 +126,13 @@ class DocumentReader:
         return self._state.mode is _Mode.BLOCK
 
     @property
+    def held_text(self) -> str:
+        """The end of the text, without the newlines before it, if it may be the beginning of a tag."""
+        state = self._state
+        rest = self.document.units(state.at, len(self.document)) if state.mode is _Mode.TEXT else ""
+        return text_of_units(rest).lstrip("\n")
+
+    @property
     def block_count(self) -> int:
         return len(self.blocks) + self.block_is_open
 

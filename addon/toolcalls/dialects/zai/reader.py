@@ -125,28 +125,39 @@ class ZaiReader:
     def _change(self, patch: Patch) -> list[ZaiPart]:
         """Change the document; the new parts, up to the null patch that ends the turn."""
         document, origin = self._document, self._origin(patch)
-        known = document.block_count
+        known, held = document.block_count, document.held_text
         if patch.kind == "delta":
             new_parts = document.append(patch.text, origin)
         else:
             new_parts = document.edit(patch.index, patch.text, origin)
         before = [OtherDelta()] if document.taken_back else []
-        return [*before, *self._parts(new_parts, known)]
+        return [*before, *self._parts(new_parts, known, held)]
 
-    def _parts(self, new_parts: Iterable[NewPart], known: int) -> list[ZaiPart]:
-        """The parts for new content of the document. `known`: how many blocks it had before."""
+    def _parts(self, new_parts: Iterable[NewPart], known: int, held: str = "") -> list[ZaiPart]:
+        """The parts for new content of the document.
+
+        `known`: how many blocks it had before. `held`: the text that was held before.
+        """
         parts: list[ZaiPart] = []
-        for new in new_parts:
+        left = iter(new_parts)
+        for new in left:
             if not isinstance(new, GlmBlock):
                 parts.append(new)
             elif self._is_null_patch(new):
                 # Blocks that were in the document before the null patch belong to the turn, later ones do not.
                 self._count = max(known, self._document.blocks.index(new) + 1)
                 self.turn_over = True
+                parts += self._still_held(held, [*left, *self._document.finish()] if held else [])
                 break
             elif not self._is_clients(new):
                 parts.append(OtherDelta())
         return _joined(parts)
+
+    def _still_held(self, held: str, new_parts: list[NewPart]) -> list[TextDelta]:
+        """The text that was held before the turn ended, if the document still goes on with it."""
+        text = "".join(part.text for part in new_parts if isinstance(part, TextDelta))
+        begin = len(text) - len(text.lstrip("\n"))
+        return [TextDelta(text[: begin + len(held)])] if held and text.startswith(held, begin) else []
 
     def _origin(self, patch: Patch) -> Origin:
         if self._phase == _CALLING:
