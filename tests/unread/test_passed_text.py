@@ -162,6 +162,8 @@ def test_an_event_that_is_no_json_costs_no_call_behind_it(size: int, escape: str
             protocol.name, read_request({"tools": [{"name": "Read", "input_schema": {}}], "stream": True})
         )
         body = protocol.stream([f"@{number}@" for number in range(len(said))], False)
+        # Responses says the whole text again at its end.
+        body = body.replace("".join(f"@{number}@" for number in range(len(said))).encode(), "".join(said).encode())
         for number, text in enumerate(said):
             body = body.replace(f'"@{number}@"'.encode(), f'"{text}"'.encode())
         feed(answer, [body[at : at + 50] for at in range(0, len(body), 50)])

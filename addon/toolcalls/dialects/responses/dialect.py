@@ -278,7 +278,7 @@ class Responses(Dialect):
         item = incoming.item
         if _type_of(item) != "message":
             return False
-        known = self._items.find("message", str(item.get("id") or ""), incoming.number("output_index"))
+        known = self._items.find("message", incoming.item_id, incoming.number("output_index"))
         return self._texts.seen.misses_content(None if incoming.type == ADDED else known, item.get("content"))
 
     def _follows(self, incoming: IncomingEvent) -> bool:
@@ -326,7 +326,7 @@ class Responses(Dialect):
             self._read_ended(incoming, kind, reply)
 
     def _read_added(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
-        known = self._items.known(str(incoming.item.get("id") or ""))
+        known = self._items.known(incoming.item_id)
         if known is not None and known.type == kind and known.open and known.announced:
             return
         item = self._add(incoming, kind)
@@ -335,7 +335,7 @@ class Responses(Dialect):
         self._texts.show_content(item, incoming, reply)
 
     def _read_ended(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
-        item = self._items.find(kind, str(incoming.item.get("id") or ""), incoming.number("output_index"))
+        item = self._items.find(kind, incoming.item_id, incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
             (item is not None and self._texts.undecided(item))
             or self._texts.unannounced_text_waits(item, incoming.item)
@@ -349,7 +349,7 @@ class Responses(Dialect):
 
         `finish`: the response ends with this item; None: something may follow it.
         """
-        wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
+        wire_id, wire_index = incoming.item_id, incoming.number("output_index")
         item = self._items.find(kind, wire_id, wire_index)
         if item is None:
             known = self._items.known(wire_id)
@@ -368,7 +368,7 @@ class Responses(Dialect):
         reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
 
     def _add(self, incoming: IncomingEvent, kind: str) -> Item:
-        wire_id, wire_index = str(incoming.item.get("id") or ""), incoming.number("output_index")
+        wire_id, wire_index = incoming.item_id, incoming.number("output_index")
         item = self._items.open(kind, wire_id, wire_index, incoming.item)
         item.announced = True
         return item

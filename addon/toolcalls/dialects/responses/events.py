@@ -43,6 +43,11 @@ class IncomingEvent:
         item = self.message.get("item")
         self.item = item if isinstance(item, dict) else {}
 
+    @property
+    def item_id(self) -> str:
+        """The id of the item in the event; "" if it has none."""
+        return str(self.item.get("id") or "")
+
     def text(self, key: str) -> str:
         value = self.message.get(key)
         return value if isinstance(value, str) else ""

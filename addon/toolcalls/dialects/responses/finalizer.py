@@ -111,7 +111,7 @@ class Finalizer:
         self._search_reasoning(finish)
         self._calls.flush_found(reply)
         for index, note in self._answer.notes():
-            self._texts.take_text(note, index, reply)
+            self._texts.send_note(note, index, reply)
         return self._output(output)
 
     def stop(self, finish: Finish, reply: ReplyBuilder) -> None:

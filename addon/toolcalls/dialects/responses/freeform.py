@@ -42,7 +42,7 @@ class Freeform:
         earlier = self._finished.get(str(incoming.item.get("call_id") or ""))
         if earlier is None:
             return False
-        item_id = str(incoming.item.get("id") or "")
+        item_id = incoming.item_id
         if incoming.type == ADDED:
             self._waiting.add(item_id)
             reply.hold(_KEY + item_id, incoming.raw)

@@ -13,7 +13,7 @@ from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, TextPart
 from ...unread.fast_path import Lesson, Receiver
 from ..reply_builder import ReplyBuilder
-from .events import EventWriter, IncomingEvent, Json
+from .events import ENDED, EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
 from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
@@ -147,8 +147,8 @@ class TextItems:
         if not self._answer.examines_text or body.get("type") != "message" or not isinstance(content, list):
             return False
         known = item.parts if item is not None else {}
-        spoken = [(number, entry) for number, entry in enumerate(content) if not is_blank(entry)]
-        number, last = spoken[-1] if spoken else (0, None)
+        filled = [(number, entry) for number, entry in enumerate(content) if not is_blank(entry)]
+        number, last = filled[-1] if filled else (0, None)
         text = last.get("text") if isinstance(last, dict) and last.get("type") == TEXT else None
         return isinstance(text, str) and (TEXT, number) not in known and self._answer.texts.waits_for_end(text)
 
@@ -205,7 +205,7 @@ class TextItems:
 
     # Items
 
-    def take_text(self, text: str, index: int, reply: ReplyBuilder) -> None:
+    def send_note(self, text: str, index: int, reply: ReplyBuilder) -> None:
         """Send a message of ours."""
         item = self.writer.open("message", "", None, {}, reply, instead=index)
         content = [{"type": TEXT, "text": text, "annotations": []}]
@@ -216,7 +216,7 @@ class TextItems:
         """End an item for which the upstream sent no end event."""
         item.done = self.finish(item, body, reply, finish)
         fields = {"output_index": item.index, "item": item.done}
-        reply.out.append(self._events.write("response.output_item.done", fields))
+        reply.out.append(self._events.write(ENDED, fields))
 
     def finish(self, item: Item, body: Json, reply: ReplyBuilder, finish: Finish | None = None) -> Json:
         """The whole item for its end event. The missing events of its parts are written first.
@@ -225,7 +225,7 @@ class TextItems:
         """
         body = with_needed(body, item.type, item.id)
         if item.type == "reasoning" and self._answer.reasoning is not None:
-            item.reasoning_text = self._thought(item, body)
+            item.reasoning_text = self._reasoning_text(item, body)
         key = "content" if item.type == "message" else "summary"
         if item.type not in ("message", "reasoning") or not isinstance(body.get(key), list):
             if item.type == "message" and body.get(key):
@@ -243,7 +243,7 @@ class TextItems:
             self.writer.sent.clear()
         return body if content == body[key] else {**body, key: content}
 
-    def _thought(self, item: Item, body: Json) -> str:
+    def _reasoning_text(self, item: Item, body: Json) -> str:
         """The text of a reasoning item: the reasoning itself, or else its summary."""
         for kind, key in ((REASONING_TEXT, "content"), (SUMMARY, "summary")):
             entries = body.get(key) if isinstance(body.get(key), list) else []
