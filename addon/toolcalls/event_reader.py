@@ -39,6 +39,7 @@ class EventReader:
         "decided",
         "dialect",
         "recover_event",
+        "unchanged",
     )
 
     def __init__(
@@ -53,6 +54,8 @@ class EventReader:
         self._work = work
         self._values_left = Work(_MOST_VALUES)
         """How many more values may be held: when a call is complete, all of them are parsed at once."""
+        self.unchanged = True
+        """Everything was sent as it arrived."""
         self._changed = False
         """Something was not sent as it arrived."""
         self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
@@ -114,6 +117,7 @@ class EventReader:
         if event.data is not None:
             if event.data.startswith(_WRAPPED):
                 event = sse.unwrapped(event)
+                self.unchanged = self.unchanged and event.raw is raw
             if self.recover_event is not None and self._recover(event, size, out):
                 return
         self._ask_dialect(event, size, out)
@@ -125,6 +129,7 @@ class EventReader:
             self.recover_event = None
             return False
         events, calls = recovered
+        self.unchanged = False
         known = len(self._outcomes)
         for number, one in enumerate(events):
             if self._ledger.framing is not SSE:
@@ -145,7 +150,8 @@ class EventReader:
         self._fast_path.learn(event.raw, self.dialect.lesson if as_arrived else None)
         if verdict is SPLIT_LINES:
             verdict = self._read_lines_alone(event)
-        self._changed = self._changed or verdict is not PASS
+        if verdict is not PASS:
+            self._changed, self.unchanged = True, False
         if isinstance(verdict, Hold):
             self.hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):

@@ -84,6 +84,11 @@ class Stream:
     def changed_sent_text(self) -> bool:
         return self.events.dialect.changed_sent_text
 
+    @property
+    def unchanged(self) -> bool:
+        """Whether this is an event stream of which everything sent so far is the beginning of what arrived."""
+        return self._chunks_are_events and self.events.unchanged
+
     def keep_alive(self) -> bytes:
         """An event for the client while a call is held. It is not entered in the ledger and changes no state."""
         try:

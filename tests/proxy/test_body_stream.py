@@ -8,11 +8,13 @@ import pytest
 
 from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
 from tests.faults.streams import event as wire_event
+from tests.splits import cut
 from toolcalls.engine import Response, mend_whole
 from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
 from toolcalls.recording import captured
 from toolcalls.recording.captured import CapturedBytes
+from toolcalls.request.request import read_request
 from toolcalls.wire import sse
 
 
@@ -234,3 +236,42 @@ def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     kept.add(b"3", 2.0)
     assert kept.joined() == b"123456"
     assert not kept.complete
+
+
+SAID = 'data: {"choices":[{"index":0,"delta":{"content":"%s"}}]}'
+CALLED = 'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"Bash","arguments":"{}"}}]}}]}'
+BODIES = {
+    "text": [SAID % word for word in ("a", "b", "c", "d")] + ["data: [DONE]"],
+    "comments": [": ping", SAID % "a", ": ping", SAID % "b"],
+    "a call": [
+        SAID % "a",
+        CALLED,
+        'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}',
+        "data: [DONE]",
+    ],
+    "wrapped": [SAID % "a", "data: " + SAID % "b", SAID % "c"],
+    "an opener": [SAID % "a", SAID % "<tool_", SAID % "box>", SAID % "b"],
+    "a document": ['{"choices":[{"message":{"content":"a"}}]}'],
+    "a page": ["<html>", "no events"],
+    "lines alone": [SAID % "a" + "\n \n" + SAID % "b"],
+}
+
+
+@pytest.mark.parametrize("end", ["\n\n", "\r\n\r\n", "\r\r", "\n"])
+@pytest.mark.parametrize("name", BODIES)
+def test_what_was_kept_is_at_every_moment_what_arrived_and_what_was_sent(name: str, end: str, clock: Clock) -> None:
+    """A stream that breaks off is recorded too, and in the middle of an event some bytes are not sent yet."""
+    body = end.join([*BODIES[name], ""]).encode()
+    tools = [{"type": "function", "function": {"name": "Bash", "parameters": {"type": "object"}}}]
+    for cut_off in (len(body), len(body) - 7):
+        for pieces in [[body[:cut_off]], *(cut(body[:cut_off], size) for size in (1, 3, 50, 71))]:
+            for looked_at in (False, True):
+                stream = BodyStream(Response("chat", read_request({"tools": tools, "stream": True})), clock=clock)
+                arrived = sent = b""
+                for piece in pieces:
+                    arrived += piece
+                    sent += b"".join(stream.feed(piece))
+                    if looked_at:
+                        assert (stream.before.joined(), stream.after.joined()) == (arrived, sent)
+                sent += b"".join(stream.end(sure=True))
+                assert (stream.before.joined(), stream.after.joined()) == (arrived, sent)

@@ -35,6 +35,7 @@ class BodyStream:
     """
 
     __slots__ = (
+        "_after",
         "_asked_to_end",
         "_clock",
         "_doubtful_end",
@@ -43,7 +44,7 @@ class BodyStream:
         "_found",
         "_hold",
         "_observe",
-        "after",
+        "_sent",
         "before",
         "failure",
         "response",
@@ -69,8 +70,10 @@ class BodyStream:
         self._ends = ends
         self._found = found
         self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
-        self.after = self.before
-        """What was sent to the client; the same object as `before` until a chunk is sent changed or is held."""
+        self._sent = 0
+        """How many bytes were sent to the client, as long as they are what arrived."""
+        self._after: CapturedBytes | None = None
+        """What was sent to the client, once that is no longer just what arrived."""
         self.failure: Exception | None = None
         self._observe = observe
         self._doubtful_end = doubtful_end
@@ -100,16 +103,11 @@ class BodyStream:
         self._asked_to_end = False
         now = self._clock()
         out = self._feed(chunk)
-        before = self.before
-        if len(out) == 1 and out[0] is chunk and not self._hold.running and self.after is before:
-            # Nearly every chunk passes unchanged and nothing is held. This is `CapturedBytes.add`, inlined for speed.
-            before.size += len(chunk)
-            if before.size <= before.limit:
-                before.chunks.append(chunk)
-                before.times.append(now)
-            else:
-                before.complete = False
-            return out
+        if self._after is None and self.response.unchanged:
+            # Nearly every answer passes unchanged, so that what was sent need not be kept apart from what arrived.
+            self.before.add(chunk, now)
+            self._sent += len(out[0]) if len(out) == 1 else sum(map(len, out))
+            return [chunk] if self._observe else out
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         self._record_output(out, now)
@@ -118,13 +116,19 @@ class BodyStream:
             return [chunk]
         return self._keep_alive(out, now) if self.response.holding or self._hold.running else out
 
+    @property
+    def after(self) -> CapturedBytes:
+        """What was sent to the client; the same object as `before` if that is all that arrived."""
+        if self._after is None and self._sent < self.before.size:
+            self._after = self.before.first(self._sent)
+        return self.before if self._after is None else self._after
+
     def _record_output(self, out: list[bytes], now: float) -> None:
         """Capture what is sent, from now on separately from what arrived."""
-        after = self.after
-        if after is self.before:
-            after = self.after = after.copy()
+        if self._after is None:
+            self._after = self.before.first(self._sent)
         for piece in out:
-            after.add(piece, now)
+            self._after.add(piece, now)
 
     def end(self, sure: bool | None) -> list[bytes]:
         """Take an empty chunk; `sure` says whether it is the end, None if that is unknown.

@@ -26,8 +26,14 @@ class CapturedBytes:
             self.chunks.append(chunk)
             self.times.append(when)
 
-    def copy(self) -> CapturedBytes:
-        return CapturedBytes(self.chunks.copy(), self.times.copy(), self.size, self.complete, self.limit)
+    def first(self, size: int) -> CapturedBytes:
+        """The first `size` bytes, as chunks of their own."""
+        found = CapturedBytes(limit=self.limit)
+        for chunk, when in zip(self.chunks, self.times, strict=False):
+            if found.size < size:
+                found.add(chunk[: size - found.size], when)
+        found.complete, found.size = found.complete and found.size == size, size
+        return found
 
     def joined(self) -> bytes:
         return b"".join(self.chunks)

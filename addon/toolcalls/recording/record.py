@@ -41,7 +41,9 @@ class Transcript(Protocol):
     """The bytes that arrived from the upstream (`before`), and those that were sent to the client (`after`)."""
 
     before: CapturedBytes
-    after: CapturedBytes
+
+    @property
+    def after(self) -> CapturedBytes: ...
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from toolcalls.textcalls import Scanner
 from toolcalls.tools.declared import Tool, Tools
+from toolcalls.work import TooMuchWork
 
 PROSE = (
     "The parser reads one event at a time and keeps what it has not understood yet. "
@@ -106,10 +107,14 @@ def run() -> list[dict[str, Any]]:
 
 
 def stream(declared: Tools, text: str, piece: int) -> None:
+    """Search a text until its end, or until the work budget is used up, after which an answer passes unchanged."""
     scanner = Scanner(declared)
     step = piece or len(text)
     out = 0
-    for at in range(0, len(text), step):
-        out += sum(len(item) for item in scanner.feed(text[at : at + step]) if isinstance(item, str))
-    out += sum(len(item) for item in scanner.close() if isinstance(item, str))
+    try:
+        for at in range(0, len(text), step):
+            out += sum(len(item) for item in scanner.feed(text[at : at + step]) if isinstance(item, str))
+        out += sum(len(item) for item in scanner.close() if isinstance(item, str))
+    except TooMuchWork:
+        return
     assert out == len(text)
