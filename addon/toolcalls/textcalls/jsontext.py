@@ -18,7 +18,7 @@ from .values import put
 _QUOTES = "\"'"
 _BRACKETS = "{}[]"
 _CLOSERS_BEGIN = "<["
-"""The characters that the closers of calls begin with, and where a value with unclosed brackets may end."""
+"""What the closers of calls begin with: a value with unclosed brackets may end there. Never a brace, which nests."""
 _STRUCTURE = re.compile(f"[{re.escape(_QUOTES + _BRACKETS + _CLOSERS_BEGIN)}]")
 _INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in _QUOTES}
 """A string up to its next quote, or up to a backslash with nothing after it."""

@@ -27,9 +27,9 @@ TRAITS = ProtocolTraits(end_always_waits=True, text_key="content", arguments_key
 
 FOREIGN_REASONS = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
 """Finish reasons of single servers that OpenAI clients do not know, in their exact spelling, and the word that
-clients get instead. These are from api.z.ai and open.bigmodel.cn."""
+clients get instead. Both are Z.AI's."""
 FAILURES = frozenset({"network_error"})
-"""Finish reasons of the same endpoints that mean a failure of the server."""
+"""Finish reasons that mean a failure of the server."""
 _FAILED = "error"
 """The finish reason with which routers report that their upstream failed."""
 

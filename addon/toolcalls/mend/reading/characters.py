@@ -144,4 +144,5 @@ word = re.compile(rf"[^\s{INVISIBLE}{COMMAS}{COLONS}{{}}｛｝\[\]［］()（）
 marker = re.compile(
     r"</?[A-Za-z_][\w:.\-]{0,60}(?:\s[^<>]{0,120})?>?|<[|｜][^<>]{1,60}[|｜]?>?|\[/?[A-Z_]{3,40}\]|(?:`{1,4}|~{3,4})"
 )
+# Left over behind the object: brackets, commas and semicolons, dots, quotes.
 loose_ends = re.compile(rf"(?>[\s{INVISIBLE}}}｝\]］)）{COMMAS}.\"'”’`]|\\\")*+")

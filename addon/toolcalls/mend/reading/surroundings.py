@@ -1,8 +1,8 @@
 """Decides whether the text around the object of the arguments says nothing about it and can be dropped.
 
 A model that writes `Never run {…}` or `{…} (do not run)` calls nothing. So the text around the object may only be a
-code fence, a token or tag of a chat template, or a label in front, and all their words must be in a table. Text
-behind the object, a comment sign, a quotation or a wrapper of reasoning is refused.
+code fence, a token or tag of a chat template, a label in front or a remark behind, and all their words must be in a
+table. Any other text, a comment sign, a quotation or a wrapper of reasoning is refused.
 """
 
 from __future__ import annotations

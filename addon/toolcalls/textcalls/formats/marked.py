@@ -1,4 +1,4 @@
-"""Formats that consist of a marker, JSON with the calls, and a closer: each is a row of a table."""
+"""Formats of a marker, JSON with the calls or `N {…}`, and a closer: each is a row of a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..values import properties
 
 
 @dataclass(slots=True, frozen=True)
-class Listed:
+class MarkedFormat:
     format: str
     openers: tuple[str, ...]
     closers: tuple[str, ...]
@@ -22,19 +22,19 @@ class Listed:
 
 
 _TABLE = (
-    Listed("llama3", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
-    Listed("granite", ("<|tool_call|>",), ("<|end_of_text|>",)),
-    Listed("granite", ("<function_call>",), ("</function_call>",)),
-    Listed("command-r", ("<|START_ACTION|>",), ("<|END_ACTION|>",)),
-    Listed("internlm", ("<|action_start|> <|plugin|>", "<|action_start|><|plugin|>"), ("<|action_end|>",)),
-    Listed("nemotron", ("<TOOLCALL>",), ("</TOOLCALL>",)),
-    Listed(
+    MarkedFormat("llama3", ("<|python_tag|>",), ("<|eom_id|>", "<|eot_id|>")),
+    MarkedFormat("granite", ("<|tool_call|>",), ("<|end_of_text|>",)),
+    MarkedFormat("granite", ("<function_call>",), ("</function_call>",)),
+    MarkedFormat("command-r", ("<|START_ACTION|>",), ("<|END_ACTION|>",)),
+    MarkedFormat("internlm", ("<|action_start|> <|plugin|>", "<|action_start|><|plugin|>"), ("<|action_end|>",)),
+    MarkedFormat("nemotron", ("<TOOLCALL>",), ("</TOOLCALL>",)),
+    MarkedFormat(
         "lmstudio", ("[TOOL_REQUEST]",), ("[END_TOOL_REQUEST]", "[TOOL_REQUEST_END]", "[/TOOL_REQUEST]"), named=True
     ),
 )
 
 
-def _reader(row: Listed) -> Callable[[Region], Step[None]]:
+def _reader(row: MarkedFormat) -> Callable[[Region], Step[None]]:
     def read(region: Region) -> Step[None]:
         yield from region.expect(row.openers)
         yield from region.space()
@@ -49,7 +49,7 @@ def _reader(row: Listed) -> Callable[[Region], Step[None]]:
     return read
 
 
-def _read_named(region: Region, row: Listed) -> Step[None]:
+def _read_named(region: Region, row: MarkedFormat) -> Step[None]:
     """Read `N {…}` and a closer: the JSON is only the arguments."""
     name = region.names.strict((yield from region.word("{")))
     if name is None:
