@@ -209,6 +209,19 @@ def test_the_words_before_a_call_are_judged_only_as_often_as_the_budget_allows(
     assert 0 < judged < 200
 
 
+def test_thousands_of_events_behind_a_stop_reason_take_little() -> None:
+    """The reason was looked up in all that waits, with each of them: 4 s for 18 KB (found by the fuzzer)."""
+    message = {"id": "m", "type": "message", "role": "assistant", "content": [], "usage": {"input_tokens": 1}}
+    stop = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}
+    start = {"type": "message_start", "message": message}
+    events = [b"event: %s\ndata: %s\n\n" % (one["type"].encode(), json.dumps(one).encode()) for one in (start, stop)]
+    body = b"".join([*events, b": wait\n\n" * 6000, b'event: message_stop\ndata: {"type":"message_stop"}\n\n'])
+    answer = Response("messages", read_request(WIRES["messages"].request, "messages"), Policy())
+    before = time.process_time()
+    assert feed(answer, [body]) == body
+    check_quick(time.process_time() - before, 4 * LONGEST)
+
+
 def test_a_call_behind_a_hundred_blocks_of_prose_is_still_found() -> None:
     """Whether the end of a block shows what stands in the next one is asked as long as that takes little."""
     sentence = "Now I look at the next file, since there is nothing in this one that has to be changed by me. "

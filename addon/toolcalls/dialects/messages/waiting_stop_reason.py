@@ -12,11 +12,13 @@ _END = "end"
 
 
 class WaitingStopReason:
-    __slots__ = ("_tokens", "_waiting", "late", "sent")
+    __slots__ = ("_reason", "_tokens", "_waiting", "late", "sent")
 
     def __init__(self) -> None:
         self._waiting: list[ReadEvent | bytes] = []
         """The message_deltas so far and, as bytes, events without content that followed a stop reason, in order."""
+        self._reason: str | None = None
+        """The stop reason of these message_deltas that is trusted."""
         self._tokens = 0
         """The output tokens that the server reported last."""
         self.late = False
@@ -37,8 +39,7 @@ class WaitingStopReason:
     @property
     def reason(self) -> str | None:
         """The server's stop reason; if it sent several, one that names a limit wins."""
-        deltas = [delta for delta in self._waiting if isinstance(delta, ReadEvent)]
-        return WORDS.trusted_reason(delta.stop.reason for delta in deltas if delta.stop is not None) or self.sent
+        return self._reason or self.sent
 
     def count(self, usage: Any) -> None:
         tokens = usage.get("output_tokens") if isinstance(usage, dict) else None
@@ -47,6 +48,9 @@ class WaitingStopReason:
     def add(self, waiting: ReadEvent | bytes, reply: ReplyBuilder) -> None:
         """Hold a message_delta, or an event that followed one."""
         self._waiting.append(waiting)
+        if isinstance(waiting, ReadEvent) and waiting.stop is not None:
+            # Asked for with every event that follows, so it is not looked up in all of them again.
+            self._reason = WORDS.trusted_reason([*filter(None, [self._reason]), waiting.stop.reason])
         reply.hold(_END, waiting.raw if isinstance(waiting, ReadEvent) else waiting)
 
     def block_follows(self, reply: ReplyBuilder) -> None:
@@ -67,7 +71,7 @@ class WaitingStopReason:
 
     def forget(self, reply: ReplyBuilder) -> None:
         if self._waiting:
-            self._waiting = []
+            self._waiting, self._reason = [], None
             reply.release(_END)
 
     def write(self, truth: Any, reply: ReplyBuilder) -> None:
