@@ -215,7 +215,7 @@ def test_thousands_of_events_behind_a_stop_reason_take_little() -> None:
     stop = {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}}
     start = {"type": "message_start", "message": message}
     events = [b"event: %s\ndata: %s\n\n" % (one["type"].encode(), json.dumps(one).encode()) for one in (start, stop)]
-    body = b"".join([*events, b": wait\n\n" * 6000, b'event: message_stop\ndata: {"type":"message_stop"}\n\n'])
+    body = b"".join([*events, b": wait\n\n" * 15_000, b'event: message_stop\ndata: {"type":"message_stop"}\n\n'])
     answer = Response("messages", read_request(WIRES["messages"].request, "messages"), Policy())
     before = time.process_time()
     assert feed(answer, [body]) == body
