@@ -1,4 +1,4 @@
-"""Finish reasons that no OpenAI client knows (api.z.ai, open.bigmodel.cn), and reasons that arrive before the call."""
+"""Finish reasons of api.z.ai and open.bigmodel.cn that no OpenAI client knows."""
 
 from __future__ import annotations
 
@@ -80,28 +80,3 @@ def test_half_an_event_behind_a_call_is_no_event_and_behind_a_text_passes_as_it_
         assert got[0]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] == "Bash"
         text = event({"content": "One"}) + last[:size]
         assert mend_whole(Response("chat", question()), text) == text
-
-
-ROLE = event({"role": "assistant", "content": None})
-DONE = b"data: [DONE]\n\n"
-
-
-@pytest.mark.parametrize("before", [b"", ROLE])
-def test_a_reason_that_arrives_before_anything_else_waits_for_the_call(before: bytes):
-    got = chunks(before + event({}, "stop") + event({"tool_calls": [BASH]}) + DONE)
-    assert [chunk["choices"][0]["finish_reason"] for chunk in got] == [None] * bool(before) + [None, "tool_calls"]
-    assert got[-2]["choices"][0]["delta"]["tool_calls"][0]["id"] == "c1"
-
-
-@pytest.mark.parametrize("usage", [b"", b'data: {"id": "x", "choices": [], "usage": {"total_tokens": 1}}\n\n'])
-@pytest.mark.parametrize(("text", "done"), [(b"", DONE), (b"", b""), (event({"content": "The tests pass."}), b"")])
-def test_an_answer_without_a_call_keeps_its_bytes(text: bytes, usage: bytes, done: bytes):
-    stream = ROLE + text + event({}, "stop", spaced=True) + usage + done
-    for size in (len(stream), 1, 7):
-        assert mend_whole(Response("chat", question()), stream, size) == stream
-
-
-def test_the_reason_after_a_text_is_sent_at_once():
-    answer = Response("chat", question())
-    answer.feed(ROLE + event({"content": "The tests pass."}))
-    assert answer.feed(event({}, "stop")) == [event({}, "stop")]

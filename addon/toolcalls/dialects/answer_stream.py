@@ -45,7 +45,6 @@ class AnswerStream:
         "_end_key",
         "_end_untouched",
         "_ended_with",
-        "_has_content",
         "_hold",
         "_policy",
         "_sources",
@@ -86,8 +85,6 @@ class AnswerStream:
         """The waiting event contains nothing else to send, so it is sent byte for byte if its reason is kept."""
         self._ended_with: ReadEvent | None = None
         """The event with the finish reason that was already sent, byte for byte, when its text was released."""
-        self._has_content = False
-        """Something other than calls has arrived."""
         self._cut = False
         """A call was cut off with the stream, or the upstream failed: no finish reason is made up for the answer."""
         self.lesson: Lesson | None = None
@@ -115,7 +112,6 @@ class AnswerStream:
             return self._hold
         reply = ReplyBuilder(event.raw)
         stop = read.stop
-        self._has_content = self._has_content or any(not isinstance(part, Fragment | Stop) for part in read.parts)
         follows = self._traits.whole_calls and self._follows_calls(read)
         if follows:
             reply.out += self._text_events(read, self.answer.release_text(), reply)
@@ -317,13 +313,8 @@ class AnswerStream:
     # The end
 
     def _let_finish_pass(self, stop: Stop) -> bool:
-        """Whether a finish reason passes unchanged: no call was seen, and the reason does not promise one.
-
-        After nothing at all it waits, because an answer without text is a call: some servers send the reason first.
-        """
+        """Whether a finish reason passes unchanged: no call was seen, and the reason does not promise one."""
         if self.answer.engaged or self.answer.undecided or self._writer.words.needs_calls(stop.reason):
-            return False
-        if self._traits.end_always_waits and not self._has_content and stop.finish is Finish.COMPLETE:
             return False
         self.answer.note_passed_reason(stop.finish)
         return True
@@ -379,7 +370,7 @@ class AnswerStream:
 
     def end(self, finish: Finish, reply: ReplyBuilder) -> bool:
         """End the answer as its finish reasons say, or else as `finish`. True if the answer is complete."""
-        answer, only_waited = self.answer, self._only_end_waits
+        answer = self.answer
         refused = self.send_held(answer.trusted_finish(finish), reply)
         self._cut = self._cut or (finish is Finish.CUT and refused)
         if self._waiting_end is not None:
@@ -387,13 +378,7 @@ class AnswerStream:
         elif not answer.reasons and not self._cut and (answer.outgoing.sent or refused):
             reply.out.append(self._writer.end(None, self._reason))
             answer.reasons.append(self._reason)
-        return not self._cut and not only_waited and bool(answer.outgoing.sent or answer.reasons)
-
-    @property
-    def _only_end_waits(self) -> bool:
-        """Whether the answer is nothing but a finish reason, which is sent as it arrived."""
-        end, empty = self._waiting_end, not (self._has_content or self.answer.outgoing.sent)
-        return end is not None and empty and not self.answer.has_pending_calls and self._written_end() is end.raw
+        return not self._cut and bool(answer.outgoing.sent or answer.reasons)
 
     def send_held(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> bool:
         """Send the held text and the calls. True if a call was refused."""
