@@ -18,8 +18,6 @@ ANOTHERS = [
     "sandbox.Bash",
     "dry_run.Bash",
     "never.list_tabs",
-    "dry_run:list_tabs",
-    "dangerous.list_tabs",
     "mcp__sandbox__Bash",
     "mcp__files__Read",
     "mcp__Bash",
@@ -98,20 +96,6 @@ def test_a_written_call_of_another_tool_stays_text(name: str, form: str) -> None
     for where, client in outcomes(Said(text=(text,))):
         assert client.calls == [], where
         assert client.text == text, where
-
-
-@pytest.mark.parametrize(
-    "form", ["[{}(query='x')]", '<tool_call>{{"name": "{}", "arguments": {{"query": "x"}}}}</tool_call>']
-)
-def test_a_namespace_in_front_of_a_written_name_may_be_code_and_stays_text(form: str) -> None:
-    schema = {"type": "object", "properties": {"query": {"type": "string"}}}
-    request = {"tools": [{"type": "function", "function": {"name": "read_graph", "parameters": schema}}]}
-    for where, client in outcomes(Said(text=(form.format("client.read_graph"),), request=request)):
-        assert client.calls == [], where
-    for where, calls in runnable(
-        Said(calls=(call("memory.read_graph", '{"query":"x"}'),), finish="calls", request=request)
-    ):
-        assert calls == [{"name": "read_graph", "arguments": {"query": "x"}}], where
 
 
 @pytest.mark.parametrize("name", ["functions.Bash", "default_api.Bash", "tools.Bash", "bash"])

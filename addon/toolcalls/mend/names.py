@@ -1,9 +1,8 @@
 """Finds the only declared tool that the name of a call can mean.
 
 The comparisons get weaker step by step: exact; without case and separators; without a known prefix (`spelling.py`);
-without repetition; without a field name glued to the end; without a namespace that the model made up. Template tokens
-are removed before the first. The first comparison with a match decides: if several tools match, none is chosen. Mere
-similarity never counts.
+without repetition; without a field name glued to the end. Template tokens are removed before the first. The first
+comparison with a match decides: if several tools match, none is chosen. Mere similarity never counts.
 """
 
 from __future__ import annotations
@@ -38,11 +37,8 @@ class NameMended:
     tool: Tool | None = None
 
 
-def mend_name(name: str, tools: Tools, namespace: str | None = None, *, keep_namespace: bool = False) -> NameMended:
-    """Find the declared tool that a name means.
-
-    `namespace`: that of the call, if its protocol has such a field. `keep_namespace`: the name may have one, because
-    it was written in a text (`client.read_graph` may be code) or tools of the host have them.
+def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMended:
+    """Find the declared tool that a name means. `namespace`: that of the call, if its protocol has such a field.
 
     Without declared tools nothing can be compared, and the status `unknown` says nothing about the name.
     """
@@ -67,7 +63,7 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None, *, keep_nam
         steps.append("name: template tokens cut" if arguments is None else "name: arguments taken out of it")
     if len(bare) > _MAX_NAME:
         return unknown
-    for what, matches in _rungs(bare, declared_of(tools), invented=namespace is None and not keep_namespace):
+    for what, matches in _rungs(bare, declared_of(tools)):
         if not matches:
             continue
         if len(matches) > 1:
@@ -88,13 +84,10 @@ def _of_short_form(name: str, tools: Tools) -> Tool | None:
     return next((tool for tool in tools if tool.name != name and short_name(tool.name) == name), None)
 
 
-def _rungs(name: str, declared: Declared, *, invented: bool) -> Iterator[tuple[str, list[Tool]]]:
-    """Each way to read the name, and the tools that it then means. `invented`: its namespace may be made up."""
+def _rungs(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
     yield from readings(name, declared)
     yield "repetition undone", _repeated(name, declared)
     yield "glued word dropped", _glued(name, declared)
-    if invented:
-        yield "invented namespace dropped", declared.behind_invented_namespace(name)
 
 
 def _repeated(name: str, declared: Declared) -> list[Tool]:

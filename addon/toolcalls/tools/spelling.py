@@ -1,8 +1,7 @@
-"""Finds the declared tools that a name means, exactly or despite its case, separators, prefix or call number.
+"""Finds the declared tools that a name means, exactly or despite its case, separators, known prefix or call number.
 
 No part that may be a name itself is dropped: `sandbox.Bash` and `mcp__sandbox__Bash` are other tools than `Bash`.
-Only the words of `PREFIXES` mean nothing; a server or a namespace counts if it is declared. A namespace that the
-model made up (`memory:read_graph`) is dropped only if nothing speaks for another tool.
+Only the words of `PREFIXES` mean nothing; a server or a namespace counts if it is declared.
 """
 
 from __future__ import annotations
@@ -15,30 +14,13 @@ from typing import Final
 from .declared import Tool, Tools
 from .normalize import normalize
 
-
-def _table(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
 """What models write before a tool's name (`name.namespace_prefix` of the facts): the namespaces of gpt-oss, Kimi and
-Gemini, and two that models were seen to invent. They mean nothing before any name."""
-
-QUALIFIERS: Final = _table(
-    """
-    no not never none dont without un non anti undo revert cancel abort skip disabled deprecated forbidden
-    dry fake mock stub test tests testing demo example sample simulate simulated simulation pretend preview plan draft
-    dangerous danger unsafe safe readonly admin root sudo
-    sandbox sandboxed box container docker podman vm remote local host ssh cloud staging stage prod production dev
-    live other old new legacy backup user assistant system human note warning error todo
-    """
-)
-"""Words that say whether, where or for whom something is done: a tool behind one of them is another tool."""
+Gemini, and two that models were seen to invent. Every other prefix is part of the name."""
 
 MCP: Final = "mcp__"
 
 _PREFIX: Final = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:::|[.:/])", re.IGNORECASE)
-_INVENTED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_-]{1,40}+)[.:]([A-Za-z0-9_-]{1,128}+)")
 _NUMBER: Final = re.compile(r":\d{1,6}\Z")
 _NAMESPACE: Final = re.compile(r"[.:/]|__")
 """The separators between a namespace and a name."""
@@ -58,12 +40,11 @@ class _Spelled:
 class Declared:
     """The tools that the client runs itself, by the spellings under which they are recognised."""
 
-    __slots__ = ("_exact", "_folded", "_namespaces")
+    __slots__ = ("_exact", "_folded")
 
     def __init__(self, tools: Tools) -> None:
         self._exact: dict[str, list[Tool]] = {}
         self._folded: dict[str, list[_Spelled]] = {}
-        self._namespaces = any(tool.namespace is not None or _NAMESPACE.search(tool.name) for tool in tools)
         for tool in tools:
             if tool.kind == "server":
                 continue
@@ -91,21 +72,6 @@ class Declared:
             inside = _places(_NAMESPACE, name) - {len(folded)}
             found = [it for it in found if inside <= (it.separators | it.humps if humps else it.separators)]
         return list({id(it.tool): it.tool for it in found}.values())
-
-    def behind_invented_namespace(self, name: str) -> list[Tool]:
-        """The tool that is declared under exactly the name behind a namespace that the model made up.
-
-        The name has several words, because short ones (`run`, `read`) are the names of many tools. No tool of the
-        request has a namespace or begins with this one, or else it may be meant. A command is never moved: the
-        namespace of a shell says where it runs.
-        """
-        found = None if self._namespaces else _INVENTED.fullmatch(name)
-        if found is None or not QUALIFIERS.isdisjoint(_words(found[1])) or len(_words(found[2])) < 2:
-            return []
-        if any(folded.startswith(normalize(found[1])) for folded in self._folded):
-            return []
-        tools = self.folded(found[2])
-        return tools if len(tools) == 1 and tools[0].name == found[2] and not tools[0].shell_like else []
 
     def begins(self, written: str) -> bool:
         """Whether this can be the beginning of a declared name, or of a prefix before one."""
@@ -146,10 +112,6 @@ def without_prefixes(name: str) -> Iterator[str]:
     while (prefix := _PREFIX.match(name, at)) is not None and prefix.end() < len(name):
         at = prefix.end()
         yield name[at:]
-
-
-def _words(name: str) -> list[str]:
-    return [word for word in _SEPARATOR.split(_HUMP.sub("_", name).lower()) if word]
 
 
 def _prefixes_end(name: str) -> int:

@@ -230,5 +230,5 @@ def _searched(request: Request, policy: Policy) -> Tools:
 
 def _declared(name: str, tools: Tools, ours: Tools) -> str | None:
     """The declared tool that a written name must mean; None if there is none, or its calls are not searched for."""
-    named = mend_name(name, tools, keep_namespace=True)
+    named = mend_name(name, tools)
     return named.name if named.tool is not None and ours.get(named.name) is not None else None

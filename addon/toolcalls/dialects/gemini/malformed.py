@@ -38,7 +38,7 @@ def quoted_call(message: object, request: Request, policy: Policy) -> tuple[str,
     if len(calls) != 1:
         return None
     written, unnamed, arguments = calls[0]
-    tool = mend_name(written, request.tools, keep_namespace=True).tool
+    tool = mend_name(written, request.tools).tool
     if unnamed or tool is None or tool.kind != "function" or not policy.touches(tool.name):
         return None
     if request.allowed is not None and tool.name not in request.allowed:

@@ -24,6 +24,5 @@ class Owners:
         if self._request.choices is None:
             return True
         if name not in self._known:
-            named = mend_name(name, self._request.tools, keep_namespace=True)
-            self._known[name] = named.status in ("exact", "mended")
+            self._known[name] = mend_name(name, self._request.tools).status in ("exact", "mended")
         return self._known[name]
