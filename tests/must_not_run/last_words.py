@@ -7,6 +7,18 @@ them and belongs to a call that is meant.
 from __future__ import annotations
 
 SHOWN = (
+    *(
+        "Let me delete the build folder. Makes sense?",
+        "Let me delete it. Ok?",
+        "I'll delete it. Sounds good?",
+        "Ich lösche es. Gut?",
+    ),
+    *(
+        "I'll delete it. Oops.",
+        "I will run this. My mistake.",
+        "I'll delete it. Hmm, let me think.",
+        "I will run it. Well...",
+    ),
     "I will not run it.",
     "The tests are red. I will not run it.",
     "I'm declining this one.",

@@ -229,12 +229,22 @@ def test_an_event_that_says_more_than_the_deltas_shows_that_the_call_was_quoted(
 
 @pytest.mark.parametrize(
     "change",
-    [done_says(f"{HERMES}\n"), done_says(""), done_says(None), part_done_says(HERMES[:20]), list_says(HERMES)],
+    [
+        *(done_says(f"{HERMES}\n"), done_says(""), done_says(None), part_done_says(HERMES[:20]), list_says(HERMES)),
+        *(done_says(HERMES.replace(" ", "\xa0\r\n")), list_says(HERMES.replace(" ", ""))),
+        item_done_says({"type": "text", "text": HERMES}),
+    ],
 )
 def test_an_event_that_says_no_more_than_the_deltas_leaves_the_call_a_call(
     change: Callable[[Upstream], None],
 ) -> None:
     assert calls_in("responses", responses(change, HERMES)) == 1
+
+
+def test_a_character_that_two_deltas_brought_in_halves_is_repeated_whole() -> None:
+    """The ends of the text have the emoji that the deltas cut in two."""
+    body = responses(lambda _: None, "Let me clean up @1", "@2.\n" + HERMES)
+    assert calls_in("responses", body.replace(b"@1", rb"\ud83d").replace(b"@2", rb"\ude00")) == 1
 
 
 def test_a_text_that_only_the_end_of_its_item_repeats_leaves_the_next_call_a_call() -> None:

@@ -8,6 +8,7 @@ seen what is around a call.
 from __future__ import annotations
 
 from typing import Any
+from unicodedata import normalize
 
 from ...turn.items import Item, Items, TextPart
 from ...turn.parts import shown_text
@@ -45,13 +46,11 @@ class SeenTexts:
 
     def misses_content(self, item: Item | None, content: Any) -> bool:
         """Whether the content of a message shows text that the search has not seen, and that is not searched now."""
-        if not isinstance(content, list):
-            return bool(content)
-        for number, entry in enumerate(content):
+        for number, entry in enumerate(content if isinstance(content, list) else [content]):
             text = text_in(entry)
-            if text is None or (text and not is_text_part(entry)):
-                return True
             part = item.parts.get((TEXT, number)) if item is not None else None
+            if text is None or (text and part is None and not is_text_part(entry)):
+                return True
             if item is not None and part is not None and self.misses_text(item, number, part, text):
                 return True
         return False
@@ -63,10 +62,10 @@ class SeenTexts:
         listed = [text for entry in entries if _is_message(entry) for text in _texts_in(entry.get("content"))]
         undecided = [text for end in waiting for text in _texts_in(end.item.get("content")) if text]
         undecided += [text for item in self._items.all for text in self._texts_of(item, undecided=True)]
-        seen = {text.strip() for item in self._items.all for text in self._texts_of(item)}
-        seen.update(text.strip() for text in undecided)
-        last = undecided[-1].strip() if undecided else ""
-        return any(text is None or not (text.strip() in seen or _repeats(text, last)) for text in listed)
+        seen = {_as_read(text) for item in self._items.all for text in self._texts_of(item)}
+        seen.update(map(_as_read, undecided))
+        last = undecided[-1] if undecided else ""
+        return any(text is None or not (_as_read(text) in seen or _repeats(text, last)) for text in listed)
 
     def misses_text(self, item: Item, number: int, part: TextPart, text: str) -> bool:
         """Whether this text, which repeats that of a part, says more than the search has seen."""
@@ -76,7 +75,7 @@ class SeenTexts:
         if seen is None:
             # There was too much to remember.
             return not text.rstrip().endswith(part.search.held.strip())
-        return not _repeats(text, seen.strip())
+        return not _repeats(text, seen)
 
     def _texts_of(self, item: Item, *, undecided: bool = False) -> list[str]:
         """The texts of an item that the search has seen. `undecided`: only those that may end with a call."""
@@ -130,6 +129,15 @@ def _is_message(entry: Any) -> bool:
 
 
 def _repeats(text: str, seen: str) -> bool:
-    """Whether a text repeats what was seen, or its beginning or end. `seen` has no white space around it."""
-    text = text.strip()
+    """Whether a text repeats what was seen, or its beginning or end."""
+    if text == seen:
+        return True
+    text, seen = _as_read(text), _as_read(seen)
     return seen.startswith(text) or seen.endswith(text)
+
+
+def _as_read(text: str) -> str:
+    """The text as people read it: halves of a character that two deltas brought joined, and without white space."""
+    if not text.isascii():
+        text = normalize("NFC", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return "".join(text.split())

@@ -32,13 +32,13 @@ _HOW = (
 _CLAUSE = (
     r"(?:\A\W{0,6}|[,;–—…]\s|\b(?:plan|thought|next|status|check|todo|fix|update|problem|issue|cause|i['’]ll\sdo)\s?\d{0,2}:\s"
     r"|\b(?:so|and|but|then|now|first|next|while|also|finally|instead|therefore|thus|hence|ok"
-    r"|okay|alright|sure|well|right|great|lastly|here|again|today|before\sthat|looks\slike|guess)\s|\A\W{0,6}(?:to"
+    r"|okay|alright|sure|well|right|great|lastly|here|again|today|before\sthat)\s|\A\W{0,6}(?:to"
     r"|before)\s[^,.;:]{2,60}\s)"
 )
 """Where a main clause may begin."""
 _INTEND = (
     r"(?:let\s(?:me|us)|let['’]?s|lemme|gonna|(?:i|we)(?:['’]ll|['’]m\sgoing\sto|['’]re\sgoing\sto|['’]m\sgonna"
-    r"|\s(?:(?:still|also|just|first|now|then)\s)?(?:will|shall|must|should|am\sgoing\sto|are\sgoing\sto|(?:need|have|want)\sto|would\slike\sto)"
+    r"|\s(?:will|shall|must|should|am\sgoing\sto|are\sgoing\sto|(?:need|have|want)\sto|would\slike\sto)"
     r"|['’]d\s(?:like\sto|rather|better)))\s"
 )
 _NOTICE = "see|get|find|know|learn|understand"

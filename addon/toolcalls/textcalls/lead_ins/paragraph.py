@@ -57,9 +57,11 @@ def _shows(text: str, *, begun: bool) -> bool:
     line = line.strip()
     if steps.is_left_over(line):
         return _shows(above.rstrip(), begun=begun)
+    if _question_mark.search(text) is not None:
+        return True
     if before.strip() and steps.agrees(sentence):
         return _shows(before.rstrip(), begun=begun)
-    if presented.somebody_speaks(line) or presented.disclaims(sentence) or _question_mark.search(text) is not None:
+    if presented.somebody_speaks(line) or presented.disclaims(sentence):
         return True
     if _announces(sentence) or _names_step(sentence, line, above):
         return _breaks_off.search(sentence) is not None

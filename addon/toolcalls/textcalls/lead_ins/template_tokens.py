@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 
-_TOKEN = r"(?:<\|[^<>|\n]{1,60}\|>|<(?:start_of_turn|seed:bos|bos|s)>|\]~b\]|\[/INST\])"
-_NAMED = (
-    r"(?:assistant|model|ai|response|final|commentary|message(?:\srole=\"assistant\")?)(?=[^\S\n]{0,4}(?:\n|<\||\Z))"
+_token = re.compile(
+    r"(?:<\|[^<>|\n]{1,60}\|>|<(?:start_of_turn|seed:bos|bos|s)>|\]~b\]|\[/INST\])"
+    r"(?:(?:assistant|model|ai|response|final|commentary|message(?:\srole=\"assistant\")?)"
+    r"(?=[^\S\n]{0,4}(?:\n|<\||\Z)))?"
 )
-"""The role of the model, or a section of its answer, between two tokens or at the end of the line."""
-_tokens = rf"(?>\s{{0,8}}{_TOKEN}(?:{_NAMED})?)++"
-_before = re.compile(_tokens)
-_behind = re.compile(rf"{_tokens}\s{{0,8}}\Z")
+"""A token and, between two tokens or up to the end of the line, the model's role or a section of its answer."""
 
 
 def without_template(paragraph: str) -> str:
     """The paragraph without the tokens that it begins and ends with."""
-    if before := _before.match(paragraph):
-        paragraph = paragraph[before.end() :].lstrip()
-    behind = _behind.search(paragraph)
-    return paragraph[: behind.start()] if behind else paragraph
+    tokens = list(_token.finditer(paragraph))
+    begin, end = 0, len(paragraph)
+    for token in tokens:
+        if paragraph[begin : token.start()].strip():
+            break
+        begin = token.end()
+    for token in reversed(tokens):
+        if token.start() < begin or paragraph[token.end() : end].strip():
+            break
+        end = token.start()
+    words = paragraph[begin:end].rstrip()
+    return words.lstrip() if begin else words
