@@ -55,9 +55,9 @@ class EventReader:
         self._values_left = Work(_MOST_VALUES)
         """How many more values may be held: when a call is complete, all of them are parsed at once."""
         self.unchanged = True
-        """Everything was sent as it arrived."""
+        """What was sent is the beginning of what arrived, byte for byte."""
         self._changed = False
-        """Something was not sent as it arrived."""
+        """An event was held or replaced. (One that was unwrapped passes, but in other bytes.)"""
         self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
         """Returns the events that replace an error event, and the calls in them; None if it needs no more events."""
 
@@ -75,7 +75,7 @@ class EventReader:
         ledger, take, before = self._ledger, self._fast_path.take, len(out)
         room = limit - ledger.held_bytes
         sent = at = 0  # Between these are events that pass and have not been sent yet.
-        for raw in self._ledger.framing.split(block):
+        for raw in ledger.framing.split(block):
             # The limit and the fast path are checked for each event as if it were a chunk of its own, so that the
             # result does not depend on how the stream was cut.
             fits = len(raw) <= room
