@@ -125,11 +125,6 @@ class Response:
         """Whether a tool call is held back right now."""
         return self._stream.holding
 
-    @property
-    def unchanged(self) -> bool:
-        """Whether this is an event stream of which everything sent so far is the beginning of what arrived."""
-        return self._stream.unchanged
-
     def keep_alive(self) -> bytes:
         """An event of the protocol without new content, sent to the client while a call is held."""
         return self._stream.keep_alive()

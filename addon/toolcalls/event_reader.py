@@ -39,7 +39,6 @@ class EventReader:
         "decided",
         "dialect",
         "recover_event",
-        "unchanged",
     )
 
     def __init__(
@@ -54,8 +53,6 @@ class EventReader:
         self._work = work
         self._values_left = Work(_MOST_VALUES)
         """How many more values may be held: when a call is complete, all of them are parsed at once."""
-        self.unchanged = True
-        """What was sent is the beginning of what arrived, byte for byte."""
         self._changed = False
         """An event was held or replaced. (One that was unwrapped passes, but in other bytes.)"""
         self.recover_event: Callable[[Event, bool], tuple[list[Event], list[Outcome]] | None] | None = None
@@ -117,7 +114,6 @@ class EventReader:
         if event.data is not None:
             if event.data.startswith(_WRAPPED):
                 event = sse.unwrapped(event)
-                self.unchanged = self.unchanged and event.raw is raw
             if self.recover_event is not None and self._recover(event, size, out):
                 return
         self._ask_dialect(event, size, out)
@@ -129,7 +125,6 @@ class EventReader:
             self.recover_event = None
             return False
         events, calls = recovered
-        self.unchanged = False
         known = len(self._outcomes)
         for number, one in enumerate(events):
             if self._ledger.framing is not SSE:
@@ -151,7 +146,7 @@ class EventReader:
         if verdict is SPLIT_LINES:
             verdict = self._read_lines_alone(event)
         if verdict is not PASS:
-            self._changed, self.unchanged = True, False
+            self._changed = True
         if isinstance(verdict, Hold):
             self.hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):

@@ -84,11 +84,6 @@ class Stream:
     def changed_sent_text(self) -> bool:
         return self.events.dialect.changed_sent_text
 
-    @property
-    def unchanged(self) -> bool:
-        """Whether this is an event stream of which everything sent so far is the beginning of what arrived."""
-        return self._chunks_are_events and self.events.unchanged
-
     def keep_alive(self) -> bytes:
         """An event for the client while a call is held. It is not entered in the ledger and changes no state."""
         try:
@@ -109,8 +104,8 @@ class Stream:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
                 ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
-                out.append(block)
-            elif isinstance(verdict, Hold):
+                return [block]
+            if isinstance(verdict, Hold):
                 self.events.hold(verdict.key, ledger.begin(block), len(block))
             else:
                 self._take_block(ledger.push(chunk) if block is chunk else block, out)

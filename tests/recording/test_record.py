@@ -10,7 +10,6 @@ import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pytest
 from toolcalls.outcome import Outcome
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store, writer
-from toolcalls.recording.captured import CapturedBytes
+from toolcalls.recording.body_transcript import BodyTranscript
 from toolcalls.recording.frames import Frames, SocketTranscript
 from toolcalls.recording.record import Exchange, Recorder, write_recording
 from toolcalls.recording.replay import replay
@@ -29,17 +28,12 @@ OPTIONS = {name: option.default for name, option in BY_NAME.items()}
 EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":null}]}\n\n'
 
 
-def kept(*chunks: bytes) -> CapturedBytes:
-    body = CapturedBytes()
+def passed(*chunks: bytes) -> BodyTranscript:
+    """The transcript of an answer that passed unchanged."""
+    transcript = BodyTranscript()
     for number, chunk in enumerate(chunks):
-        body.add(chunk, 100.0 + number / 100)
-    return body
-
-
-@dataclass
-class Transcript:
-    before: CapturedBytes
-    after: CapturedBytes
+        transcript.add(chunk, [chunk], 100.0 + number / 100)
+    return transcript
 
 
 def exchange(*chunks: bytes, **more: Any) -> Exchange:
@@ -56,7 +50,7 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
-        "transcript": Transcript(kept(*chunks), kept(*chunks)),
+        "transcript": passed(*chunks),
         "outcomes": [],
         **more,
     }
@@ -183,9 +177,8 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert not recording.complete
     assert recording.before == EVENT
     assert replay(recording).drift == []
-    assert isinstance(live.transcript, Transcript)
-    live.transcript.before.add(EVENT, 101.0)
-    live.transcript.after.add(EVENT, 101.0)
+    assert isinstance(live.transcript, BodyTranscript)
+    live.transcript.add(EVENT, [EVENT], 101.0)
     recorder.write(live)
     recorder.close()
     recording = only(recorder.directory)

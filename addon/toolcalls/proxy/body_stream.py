@@ -1,4 +1,4 @@
-"""The stream callable of one response: feeds the engine, and captures what arrives and what is sent.
+"""The stream callable of one response: feeds the engine, and keeps what arrives and what is sent.
 
 mitmproxy calls it with every chunk. It never raises (an exception would leave the client hanging) and never returns
 an empty chunk (which would end a chunked response early). It also sends keep-alive events, which are not recorded.
@@ -12,8 +12,7 @@ from collections.abc import Callable
 from types import FrameType
 
 from ..engine import Recovered, Response
-from ..recording.captured import MAX_KEPT as MAX_KEPT
-from ..recording.captured import CapturedBytes
+from ..recording.body_transcript import BodyTranscript
 from .hold_timer import HoldTimer, has_data
 
 LONG_HOLD_SECONDS = 60.0
@@ -29,13 +28,12 @@ _MANY_PIECES = 8
 
 
 class BodyStream:
-    """Feeds one response to the engine and captures at most `most` bytes of it.
+    """Feeds one response to the engine and keeps at most `most` bytes of it.
 
-    With `observe` the client gets the bytes as they arrived, and the output of the engine is only captured.
+    With `observe` the client gets the bytes as they arrived, and the output of the engine is only kept.
     """
 
     __slots__ = (
-        "_after",
         "_asked_to_end",
         "_clock",
         "_doubtful_end",
@@ -43,11 +41,12 @@ class BodyStream:
         "_feed",
         "_found",
         "_hold",
+        "_keep_passed",
         "_observe",
-        "_sent",
-        "before",
+        "_only_passes",
         "failure",
         "response",
+        "transcript",
     )
 
     def __init__(
@@ -69,11 +68,10 @@ class BodyStream:
         self._feed = response.feed
         self._ends = ends
         self._found = found
-        self.before = CapturedBytes() if most is None else CapturedBytes(limit=most)
-        self._sent = 0
-        """How many bytes were sent to the client, as long as they are what arrived."""
-        self._after: CapturedBytes | None = None
-        """What was sent to the client, once that is no longer just what arrived."""
+        self.transcript = BodyTranscript(most)
+        self._keep_passed = self.transcript.before.add
+        self._only_passes = True
+        """Nothing is held, and everything so far was sent as it arrived."""
         self.failure: Exception | None = None
         self._observe = observe
         self._doubtful_end = doubtful_end
@@ -90,9 +88,7 @@ class BodyStream:
     def of_recovered(cls, response: Response, error: bytes, answer: Recovered) -> BodyStream:
         """A stream that captures an error, and the answer that the client gets instead."""
         stream = cls(response)
-        now = stream._clock()
-        stream._record_output([answer.body], now)
-        stream.before.add(error, now)
+        stream.transcript.add(error, [answer.body], stream._clock())
         response.outcomes += answer.outcomes
         return stream
 
@@ -100,35 +96,20 @@ class BodyStream:
         """The pieces to send to the client for a chunk of the body."""
         if not chunk and self._ends is not None:
             return self.end(self._ends(sys._getframe(1)))
-        self._asked_to_end = False
         now = self._clock()
         out = self._feed(chunk)
-        if self._after is None and self.response.unchanged:
-            # Nearly every answer passes unchanged, so that what was sent need not be kept apart from what arrived.
-            self.before.add(chunk, now)
-            self._sent += len(out[0]) if len(out) == 1 else sum(map(len, out))
-            return [chunk] if self._observe else out
+        if self._only_passes and len(out) == 1 and out[0] is chunk:
+            self._keep_passed(chunk, now)  # Nearly every chunk of nearly every answer.
+            return out
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
-        self._record_output(out, now)
-        self.before.add(chunk, now)
+        self._asked_to_end = False
+        self.transcript.add(chunk, out, now)
+        holds = self.response.holding or self._hold.running
+        self._only_passes = not holds and self.transcript.is_shared
         if self._observe:
             return [chunk]
-        return self._keep_alive(out, now) if self.response.holding or self._hold.running else out
-
-    @property
-    def after(self) -> CapturedBytes:
-        """What was sent to the client; the same object as `before` if that is all that arrived."""
-        if self._after is None and self._sent < self.before.size:
-            self._after = self.before.first(self._sent)
-        return self.before if self._after is None else self._after
-
-    def _record_output(self, out: list[bytes], now: float) -> None:
-        """Capture what is sent, from now on separately from what arrived."""
-        if self._after is None:
-            self._after = self.before.first(self._sent)
-        for piece in out:
-            self._after.add(piece, now)
+        return self._keep_alive(out, now) if holds else out
 
     def end(self, sure: bool | None) -> list[bytes]:
         """Take an empty chunk; `sure` says whether it is the end, None if that is unknown.
@@ -140,10 +121,9 @@ class BodyStream:
         if sure is None and self._doubtful_end and self.response.holding and not self._asked_to_end:
             self._asked_to_end = True
             return []
-        now = self._clock()
         out = self.response.close()
         if out:
-            self._record_output(out, now)
+            self.transcript.add(b"", out, self._clock())
         return [] if self._observe else out
 
     def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:

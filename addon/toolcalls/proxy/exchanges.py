@@ -8,6 +8,7 @@ from functools import partial
 from mitmproxy import http
 
 from ..outcome import Outcome
+from ..recording.body_transcript import BodyTranscript
 from ..recording.frames import SocketTranscript
 from ..recording.record import Exchange
 from ..request.request import seed_of
@@ -18,7 +19,9 @@ from .flows import FlowState
 def exchange_of(flow: http.HTTPFlow, stream: BodyStream, state: FlowState, options: dict[str, str]) -> Exchange:
     """What a recording keeps of an HTTP flow. It can be made before the first byte of the response."""
     body = state.request_body or b""
-    exchange = _exchange(flow, state.protocol, stream, stream.response.outcomes, partial(seed_of, body), options)
+    exchange = _exchange(
+        flow, state.protocol, stream.transcript, stream.response.outcomes, partial(seed_of, body), options
+    )
     exchange.encoding = state.encoding
     exchange.request = body
     exchange.status = state.upstream_status or exchange.status
@@ -38,7 +41,7 @@ def socket_exchange_of(flow: http.HTTPFlow, outcomes: list[Outcome], options: di
 def _exchange(
     flow: http.HTTPFlow,
     protocol: str,
-    transcript: BodyStream | SocketTranscript,
+    transcript: BodyTranscript | SocketTranscript,
     outcomes: list[Outcome],
     seed: Callable[[], str],
     options: dict[str, str],

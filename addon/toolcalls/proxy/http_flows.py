@@ -141,10 +141,12 @@ class HttpFlows:
             self._take_error(flow, state, flow.response, gone=passed is not None)
         elif passed is None and state.stream is None:
             self._mend_at_once(flow, state)
-        elif flow.response.raw_content is None and state.stream is not None and state.stream.after.complete:
-            kept = state.stream.before if self._settings.observes else state.stream.after
-            # A recording needs the chunks with their times, which `as_one_chunk` drops.
-            flow.response.raw_content = kept.joined() if self._settings.recorder else kept.as_one_chunk()
+        elif flow.response.raw_content is None and state.stream is not None:
+            transcript = state.stream.transcript
+            kept = transcript.before if self._settings.observes else transcript.after
+            if kept.complete:
+                # A recording needs the chunks with their times, which `as_one_chunk` drops.
+                flow.response.raw_content = kept.joined() if self._settings.recorder else kept.as_one_chunk()
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -259,10 +261,11 @@ class HttpFlows:
 
     def _remember(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream) -> None:
         """Remember the reasoning that the host may want back with the next request."""
-        if self._settings.policy.reasoning != "auto" or not stream.before.complete:
+        if self._settings.policy.reasoning != "auto" or not stream.transcript.before.complete:
             return
         try:
-            state.reasoning.answered(b"".join(decoded(stream.before, state.encoding)), stream.response.outcomes)
+            body = b"".join(decoded(stream.transcript.before, state.encoding))
+            state.reasoning.answered(body, stream.response.outcomes)
         except Exception:
             logger.exception(
                 f"{endpoint(flow)}: toolfix cannot remember the reasoning of this answer; please report this."
@@ -273,10 +276,10 @@ class HttpFlows:
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
             return content_view.preview(flow, self._settings.policy)
-        before = b"".join(decoded(state.stream.before, state.encoding))
+        transcript, outcomes = state.stream.transcript, state.stream.response.outcomes
+        before, after = b"".join(decoded(transcript.before, state.encoding)), transcript.after.joined()
         note = "Observed only: the client got the original answer." if self._settings.observes else ""
-        outcomes = state.stream.response.outcomes
-        return content_view.ViewedResponse(state.protocol, before, state.stream.after.joined(), outcomes, note)
+        return content_view.ViewedResponse(state.protocol, before, after, outcomes, note)
 
 
 def _is_short_error(response: http.Response) -> bool:

@@ -20,11 +20,11 @@ class CapturedBytes:
 
     def add(self, chunk: bytes, when: float) -> None:
         self.size += len(chunk)
-        if self.size > self.limit:
-            self.complete = False
-        if self.complete:
+        if self.size <= self.limit:
             self.chunks.append(chunk)
             self.times.append(when)
+        else:
+            self.complete = False
 
     def first(self, size: int) -> CapturedBytes:
         """The first `size` bytes, as chunks of their own."""

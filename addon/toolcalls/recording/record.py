@@ -16,13 +16,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from .. import __version__
 from ..outcome import Outcome
 from ..policy import BY_NAME
 from ..wire.encoding import Corrupt, Inflated, decoder
 from . import frames, store
+from .body_transcript import BodyTranscript
 from .captured import MAX_KEPT, CapturedBytes
 from .frames import SocketTranscript
 from .redact import redact_bytes
@@ -35,15 +36,6 @@ MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
 LOOK_AGAIN_SECONDS = 30.0
 """The time after which a full directory is measured again."""
 FIRST_PART_SECONDS = 2.0
-
-
-class Transcript(Protocol):
-    """The bytes that arrived from the upstream (`before`), and those that were sent to the client (`after`)."""
-
-    before: CapturedBytes
-
-    @property
-    def after(self) -> CapturedBytes: ...
 
 
 @dataclass(slots=True)
@@ -62,7 +54,7 @@ class Exchange:
     started: float
     options: dict[str, str]
     request: bytes
-    transcript: Transcript | SocketTranscript
+    transcript: BodyTranscript | SocketTranscript
     """What has arrived and what was sent so far."""
     outcomes: list[Outcome]
     broken: bool = False
