@@ -57,6 +57,12 @@ def ratio(samples: Sequence[float], against: Sequence[float]) -> float:
     return statistics.median(one / other for one, other in zip(samples, against, strict=True))
 
 
+def noise(samples: Sequence[float], against: Sequence[float]) -> float:
+    """For long samples of equal work: in nine rounds out of ten neighbours differ by at most this factor."""
+    ratios = [max(one / other, other / one) for one, other in zip(samples, against, strict=True)]
+    return statistics.quantiles(ratios, n=10)[-1] if len(ratios) > 1 else max(ratios)
+
+
 def growth(work_of: Callable[[int], Work], sizes: Sequence[int], rounds: int) -> tuple[float, list[float]]:
     """The exponent of the growth of time at the steepest step (1.0: linear), and the best seconds of each size."""
     seconds = [min(taken) for taken in in_turns([work_of(size) for size in sizes], rounds)]
