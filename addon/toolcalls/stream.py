@@ -104,8 +104,8 @@ class Stream:
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
                 ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
-                return [block]
-            if isinstance(verdict, Hold):
+                out.append(block)
+            elif isinstance(verdict, Hold):
                 self.events.hold(verdict.key, ledger.begin(block), len(block))
             else:
                 self._take_block(ledger.push(chunk) if block is chunk else block, out)

@@ -538,6 +538,27 @@ def test_a_recording_is_written_when_the_answer_is_over(
     assert (recording / "before.sse").read_bytes() == b"".join(events())
 
 
+def test_an_answer_that_was_arriving_when_recording_was_turned_on_is_recorded_without_times(
+    addon: Toolfix, context: taddons.context, tmp_path: Path
+) -> None:
+    flow = asked()
+    addon.request(flow)
+    answered(flow)
+    addon.responseheaders(flow)
+    assert flow.response is not None
+    stream = callable_of(flow.response)
+    first, *others = events()
+    stream(first)
+    context.configure(addon, toolfix_record=str(tmp_path / "recordings"))
+    for chunk in others:
+        stream(chunk)
+    addon.response(flow)
+    addon.done()
+    (recording,) = (tmp_path / "recordings").iterdir()
+    assert (recording / "before.sse").read_bytes() == b"".join(events())
+    assert json.loads((recording / "flow.json").read_bytes())["chunks"] == []
+
+
 def test_the_script_is_where_the_command_looks_for_it() -> None:
     assert SCRIPT.is_file()
 

@@ -28,7 +28,7 @@ _MANY_PIECES = 8
 
 
 class BodyStream:
-    """Feeds one response to the engine and keeps at most `most` bytes of it.
+    """Feeds one response to the engine and keeps at most `most` bytes of it, with the times of chunks if `timed`.
 
     With `observe` the client gets the bytes as they arrived, and the output of the engine is only kept.
     """
@@ -44,6 +44,7 @@ class BodyStream:
         "_keep_passed",
         "_observe",
         "_only_passes",
+        "_timed",
         "failure",
         "response",
         "transcript",
@@ -57,6 +58,7 @@ class BodyStream:
         doubtful_end: bool = False,
         ends: Callable[[FrameType], bool | None] | None = None,
         most: int | None = None,
+        timed: bool = False,
         clock: Callable[[], float] = time.monotonic,
         found: Callable[[], None] = lambda: None,
     ) -> None:
@@ -74,6 +76,7 @@ class BodyStream:
         """Nothing is held, and everything so far was sent as it arrived."""
         self.failure: Exception | None = None
         self._observe = observe
+        self._timed = timed
         self._doubtful_end = doubtful_end
         self._asked_to_end = False
         self._clock = clock
@@ -88,7 +91,7 @@ class BodyStream:
     def of_recovered(cls, response: Response, error: bytes, answer: Recovered) -> BodyStream:
         """A stream that captures an error, and the answer that the client gets instead."""
         stream = cls(response)
-        stream.transcript.add(error, [answer.body], stream._clock())
+        stream.transcript.add(error, [answer.body])
         response.outcomes += answer.outcomes
         return stream
 
@@ -96,20 +99,20 @@ class BodyStream:
         """The pieces to send to the client for a chunk of the body."""
         if not chunk and self._ends is not None:
             return self.end(self._ends(sys._getframe(1)))
-        now = self._clock()
+        arrived = self._clock() if self._timed else None
         out = self._feed(chunk)
         if self._only_passes and len(out) == 1 and out[0] is chunk:
-            self._keep_passed(chunk, now)  # Nearly every chunk of nearly every answer.
+            self._keep_passed(chunk, arrived)  # Nearly every chunk of nearly every answer.
             return out
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         self._asked_to_end = False
-        self.transcript.add(chunk, out, now)
+        self.transcript.add(chunk, out, arrived)
         holds = self.response.holding or self._hold.running
         self._only_passes = not holds and self.transcript.is_shared
         if self._observe:
             return [chunk]
-        return self._keep_alive(out, now) if holds else out
+        return self._keep_alive(out) if holds else out
 
     def end(self, sure: bool | None) -> list[bytes]:
         """Take an empty chunk; `sure` says whether it is the end, None if that is unknown.
@@ -123,14 +126,14 @@ class BodyStream:
             return []
         out = self.response.close()
         if out:
-            self.transcript.add(b"", out, self._clock())
+            self.transcript.add(b"", out)
         return [] if self._observe else out
 
-    def _keep_alive(self, out: list[bytes], now: float) -> list[bytes]:
+    def _keep_alive(self, out: list[bytes]) -> list[bytes]:
         """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
         if not self._hold.running:
             self._found()
-        if self._hold.keep_alive_due(now, holding=self.response.holding, sent_data=has_data(out)):
+        if self._hold.keep_alive_due(self._clock(), holding=self.response.holding, sent_data=has_data(out)):
             event = self.response.keep_alive()
             return [*out, event] if event else out
         return out

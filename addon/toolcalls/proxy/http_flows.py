@@ -115,6 +115,7 @@ class HttpFlows:
             doubtful_end=response.is_http2,
             ends=_is_the_end,
             most=MAX_KEPT if recorder else self._settings.most_kept,
+            timed=recorder is not None,
             found=state.log.found,
         )
         if not observe:

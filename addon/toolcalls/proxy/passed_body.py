@@ -17,7 +17,7 @@ class PassedBody:
         """The chunk itself, or nothing for an empty one, which would end a chunked response."""
         if not chunk:
             return []
-        self.kept.add(chunk, 0.0)
+        self.kept.add(chunk)
         if not self.kept.complete:
             self.kept.chunks.clear()
         return [chunk]

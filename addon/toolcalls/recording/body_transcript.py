@@ -38,8 +38,8 @@ class BodyTranscript:
         """Whether all that arrived was sent, unchanged: then a chunk that passes need only be added to `before`."""
         return self._after is None and not self._unsent
 
-    def add(self, chunk: bytes, out: list[bytes], when: float) -> None:
-        """Keep a chunk that arrived, and the pieces that were sent in return."""
+    def add(self, chunk: bytes, out: list[bytes], when: float | None = None) -> None:
+        """Keep a chunk that arrived, at what time if that is wanted, and the pieces that were sent in return."""
         if chunk:
             self.before.add(chunk, when)
         if self._after is None:
@@ -47,7 +47,7 @@ class BodyTranscript:
                 return
             self._after, self._unsent = self._sent_unchanged(), []
         for piece in out:
-            self._after.add(piece, when)
+            self._after.add(piece)
 
     def _continues(self, chunk: bytes, sent: bytes) -> bool:
         """Whether what was sent is the next part of what arrived."""

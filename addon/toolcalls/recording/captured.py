@@ -10,7 +10,7 @@ MAX_KEPT = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class CapturedBytes:
-    """Chunks and the times at which they passed, up to a limit of bytes. The chunks are not copied."""
+    """Chunks, and the times at which they passed if these are given, up to a limit. The chunks are not copied."""
 
     chunks: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
@@ -18,20 +18,21 @@ class CapturedBytes:
     complete: bool = True
     limit: int = field(default_factory=lambda: MAX_KEPT)
 
-    def add(self, chunk: bytes, when: float) -> None:
+    def add(self, chunk: bytes, when: float | None = None) -> None:
         self.size += len(chunk)
-        if self.size <= self.limit:
-            self.chunks.append(chunk)
-            self.times.append(when)
-        else:
+        if self.size > self.limit:
             self.complete = False
+            return
+        self.chunks.append(chunk)
+        if when is not None:
+            self.times.append(when)
 
     def first(self, size: int) -> CapturedBytes:
         """The first `size` bytes, as chunks of their own."""
         found = CapturedBytes(limit=self.limit)
-        for chunk, when in zip(self.chunks, self.times, strict=False):
+        for chunk in self.chunks:
             if found.size < size:
-                found.add(chunk[: size - found.size], when)
+                found.add(chunk[: size - found.size])
         found.complete, found.size = found.complete and found.size == size, size
         return found
 
