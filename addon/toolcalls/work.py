@@ -97,8 +97,8 @@ class Work:
             self.spend((min(rest, _SLICE) >> CHARACTERS) + (values >> 2) + (objects >> 2))
 
     def follow(self, text: str) -> None:
-        """Pay for following the strings and brackets of a text with patterns."""
-        self.spend((len(text) >> 5) + (3 * text.count('"') >> 3))
+        """Pay for following the strings and brackets of a text."""
+        self.spend((len(text) >> 6) + (text.count('"') >> 2))
 
     def look_at(self, value: Any) -> None:
         """Pay for looking at every value inside this one."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-_NO_STRUCTURE = re.compile(r'"[^"\\]*+(?>\\.[^"\\]*+)*+"|\\.(?>[^"\\{}\[\]]*+\\.)*+', re.DOTALL)
-"""A string, or escapes outside of strings. An unfinished string at the end does not match, so its quote remains."""
-_INSIDE = re.compile(r'[^"\\]*+(?>\\.[^"\\]*+)*+', re.DOTALL)
+_ESCAPES = re.compile(r"\\.(?>[^\\{}\[\]]*+\\.)*+", re.DOTALL)
+"""Escapes, and what is between them if that is no bracket."""
 
 
 class Brackets:
@@ -17,6 +16,7 @@ class Brackets:
     def __init__(self) -> None:
         self.in_string = False
         self._escaped = False
+        """The text ends with a backslash that escapes the next character."""
         self._opened = False
         self._depth = 0
         self.closed = False
@@ -26,23 +26,17 @@ class Brackets:
         """Follow strings and brackets through the next piece of the text."""
         if not text:
             return
-        at = 1 if self._escaped else 0
-        self._escaped = False
-        if self.in_string:
-            at = self._end_of_string(text, at)
-        bare = _NO_STRUCTURE.sub("", text[at:])
-        self._escaped = self._escaped or bare.endswith("\\")
-        bare, quote, _ = bare.partition('"')
-        self.in_string = self.in_string or bool(quote)
-        opened = bare.count("{") + bare.count("[")
+        # Without escaped backslashes and quotes, every quote begins or ends a string. This takes a fifth of the time
+        # of a pattern that follows the strings one by one.
+        text = text[1:] if self._escaped else text
+        text = text.replace("\\\\", "").replace('\\"', "")
+        self._escaped = text.endswith("\\")
+        parts = text.split('"')
+        structure = "".join(parts[1::2] if self.in_string else parts[::2])
+        if "\\" in structure:
+            structure = _ESCAPES.sub("", structure)
+        self.in_string = self.in_string == bool(len(parts) % 2)
+        opened = structure.count("{") + structure.count("[")
         self._opened = self._opened or opened > 0
-        self._depth += opened - bare.count("}") - bare.count("]")
+        self._depth += opened - structure.count("}") - structure.count("]")
         self.closed = self._opened and self._depth <= 0 and not self.in_string
-
-    def _end_of_string(self, text: str, at: int) -> int:
-        """The offset after the string that is open here."""
-        inside = _INSIDE.match(text, at)
-        at = inside.end() if inside else at
-        self.in_string = not text.startswith('"', at)
-        self._escaped = self.in_string and at < len(text)
-        return len(text) if self.in_string else at + 1
