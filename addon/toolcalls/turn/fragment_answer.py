@@ -14,13 +14,15 @@ from ..request.request import Request
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
+from .fragments import full_name
+from .live import LiveCall
 from .outgoing_calls import OutgoingCalls
 from .parts import Fragment
 from .refusal_reasons import CUT_INSIDE
 from .structured_text import new_search
 
 
-class FragmentAnswer(Answer):
+class FragmentAnswer(Answer[AssembledCall]):
     __slots__ = ("_late", "_needs_finish_reason", "_whole_calls", "assembler")
 
     def __init__(
@@ -66,6 +68,15 @@ class FragmentAnswer(Answer):
     def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
         """Decide and release all calls that were gathered or found. `ids`: each call needs an id."""
         return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused, ids=ids)
+
+    def _may_go_live(self, call: AssembledCall) -> bool:
+        unclear = call.refusal_reason or call.all_or_none
+        waits = not (call.names and call.begun)
+        return not (unclear or waits or call.again or call.restated)
+
+    def _new_live(self, call: AssembledCall) -> LiveCall:
+        name = full_name(call.names, self._tools)
+        return LiveCall(self.outgoing.sent, self._mender.ids.unique(call.id), name)
 
     def _complete_gathered(
         self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool

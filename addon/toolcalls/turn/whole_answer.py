@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..mend.finish import Finish
 from ..wire.events import MOST_CALLS, LimitReached
@@ -30,7 +31,7 @@ class MendedAnswer:
 
 
 def mend_answer(
-    read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True, rewrite: bool = False
+    read: ReadEvent, answer: Answer[Any], words: FinishWords, *, ids: bool = True, rewrite: bool = False
 ) -> MendedAnswer | None:
     """What the client gets instead of an answer that arrived as a whole; None if it gets the answer unchanged.
 
@@ -81,7 +82,7 @@ def _assembled(read: ReadEvent) -> list[AssembledCall]:
     return assembled_calls
 
 
-def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
+def _searched(read: ReadEvent, answer: Answer[Any], finish: Finish) -> list[str] | None:
     """The texts of an answer without the calls in them; None if nothing changes."""
     texts = _texts(read)
     parts = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
@@ -102,7 +103,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
     return searched if answer.outgoing.found or searched != texts else None
 
 
-def _search_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:
+def _search_reasoning(read: ReadEvent, answer: Answer[Any], finish: Finish) -> None:
     """Take the call that the reasoning may end with, if the answer has nothing else."""
     if any(
         isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts

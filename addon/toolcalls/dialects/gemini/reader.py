@@ -14,7 +14,7 @@ from ...mend.finish import Finish
 from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
-from ...turn.answer import Answer
+from ...turn.fragment_answer import FragmentAnswer
 from ...turn.parts import (
     Failure,
     Fragment,
@@ -55,7 +55,7 @@ class GeminiReader(AnswerReader):
     traits = ProtocolTraits(whole_calls=True, needs_finish_reason=True, text_key="text")
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
-        self.answer: Answer | None = None
+        self.answer: FragmentAnswer | None = None
         """The answer before the event that is being parsed."""
         self._request = request
         self._policy = policy
