@@ -26,6 +26,8 @@ class ProtocolTraits:
     the answer was cut off, the last call may be half a call that the server closed."""
     needs_finish_reason: bool = False
     """Every complete answer has a known finish reason. Without one, a call written as text stays text."""
+    needs_ids: bool = True
+    """Every call needs an id. If False, a call that arrived without one is sent without one."""
     end_always_waits: bool = False
     """The finish reason always waits, so an event that also contains text is split and never sent unchanged."""
     text_key: str = ""
@@ -54,8 +56,6 @@ class StreamWriter(ABC, Generic[R]):
 
     words: FinishWords
     """The protocol's finish reasons."""
-    ids: bool = True
-    """Every call needs an id. If False, a call that arrived without an id is sent without one."""
 
     @abstractmethod
     def text(self, read: R | None, text: str) -> bytes:

@@ -68,7 +68,12 @@ class AnswerStream:
         answer: FragmentAnswer | None = None,
     ) -> None:
         self.answer = answer or FragmentAnswer(
-            request, policy, mender, whole_calls=traits.whole_calls, needs_finish_reason=traits.needs_finish_reason
+            request,
+            policy,
+            mender,
+            whole_calls=traits.whole_calls,
+            needs_finish_reason=traits.needs_finish_reason,
+            needs_ids=traits.needs_ids,
         )
         self._policy = policy
         self._traits = traits
@@ -271,7 +276,7 @@ class AnswerStream:
 
     def _send(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> bool:
         """Send every gathered call. True if a call was refused and the client has no part of it."""
-        calls = self.answer.complete(finish, drop_refused=drop_refused, ids=self._writer.ids)
+        calls = self.answer.complete(finish, drop_refused=drop_refused)
         reply.release(self._calls_key)
         unchanged = self._unchanged_events(calls) if self._sources else set()
         written: set[int] = set()

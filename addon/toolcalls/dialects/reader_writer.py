@@ -13,9 +13,7 @@ from ..request.request import Request
 from ..turn.parts import Failure, ReadEvent
 from ..unread.fast_path import Lesson
 from ..wire.events import PASS, Event, Replace, Verdict, joined
-from .answer_io import AnswerReader as AnswerReader
-from .answer_io import AnswerWriter as AnswerWriter
-from .answer_io import ProtocolTraits as ProtocolTraits
+from .answer_io import AnswerReader, AnswerWriter
 from .answer_stream import AnswerStream
 from .interface import Dialect
 from .reply_builder import ReplyBuilder

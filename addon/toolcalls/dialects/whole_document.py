@@ -23,9 +23,14 @@ def mend_document(
     # Without a finish reason the body may be the first line of a stream that was cut off there.
     needs_finish_reason = traits.needs_finish_reason or read.stop is None
     answer = FragmentAnswer(
-        request, policy, mender, whole_calls=traits.whole_calls, needs_finish_reason=needs_finish_reason
+        request,
+        policy,
+        mender,
+        whole_calls=traits.whole_calls,
+        needs_finish_reason=needs_finish_reason,
+        needs_ids=traits.needs_ids,
     )
-    mended = mend_answer(read, answer, writer.words, ids=writer.ids)
+    mended = mend_answer(read, answer, writer.words)
     if mended is None:
         return body
     silent = mended.calls and policy.null_content

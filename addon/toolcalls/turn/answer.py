@@ -72,6 +72,7 @@ class Answer(ABC, Generic[C]):
         "finds_calls",
         "incomplete",
         "model_refused",
+        "needs_ids",
         "other_tools",
         "outgoing",
         "reasoning",
@@ -101,6 +102,8 @@ class Answer(ABC, Generic[C]):
         """The keys of calls that were sent while they arrived: a later call with such a key may be a repetition."""
         self._live_answer: str | None = None
         """The id of the answer in which the first of them began: a call of another answer may be a repetition too."""
+        self.needs_ids = True
+        """Every call needs an id. False: a call that arrived without one is sent without one."""
         self.incomplete = False
         """Of the calls released last, one was refused or turned out to be no call."""
         self.other_tools = False
@@ -247,15 +250,10 @@ class Answer(ABC, Generic[C]):
         """The state of a call of which the client gets the first part now."""
 
     def release(
-        self,
-        assembled_calls: Sequence[C],
-        finish: Finish,
-        *,
-        drop_refused: bool = False,
-        ids: bool = True,
+        self, assembled_calls: Sequence[C], finish: Finish, *, drop_refused: bool = False
     ) -> list[CompletedCall]:
-        """Decide and release these calls and all that were found in text. `ids`: each call needs an id."""
-        out = self._complete_gathered(assembled_calls, finish, drop_refused, ids)
+        """Decide and release these calls and all that were found in text."""
+        out = self._complete_gathered(assembled_calls, finish, drop_refused)
         # A lazy iterator: `sent` must be read right after each call is decided and counted.
         found = self.outgoing.complete_found(drop_refused=drop_refused)
         out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
@@ -263,10 +261,10 @@ class Answer(ABC, Generic[C]):
         return out
 
     def _complete_gathered(
-        self, assembled_calls: Sequence[C], finish: Finish, drop_refused: bool, ids: bool
+        self, assembled_calls: Sequence[C], finish: Finish, drop_refused: bool
     ) -> list[CompletedCall]:
         """Decide these calls, and return those that are not repetitions."""
-        calls = [self._gathered(assembled, finish, ids) for assembled in assembled_calls]
+        calls = [self._gathered(assembled, finish) for assembled in assembled_calls]
         out: list[CompletedCall] = []
         outcomes = self.outgoing.complete(calls, drop_refused=drop_refused)
         self.incomplete = False
@@ -280,8 +278,8 @@ class Answer(ABC, Generic[C]):
             )
         return out
 
-    def _gathered(self, call: C, finish: Finish, ids: bool) -> GatheredCall:
-        """The call as its fragments describe it. `finish`: how the answer ended. `ids`: the call must have an id."""
+    def _gathered(self, call: C, finish: Finish) -> GatheredCall:
+        """The call as its fragments describe it. `finish`: how the answer ended."""
         live = call.live
         name = full_name(call.names, self._tools)
         text = call.decide_arguments()[0]
@@ -297,7 +295,7 @@ class Answer(ABC, Generic[C]):
         return GatheredCall(
             live.name if live is not None else name,
             arguments,
-            call.id if ids else call.id or None,
+            call.id if self.needs_ids else call.id or None,
             (*call.steps, *steps),
             call.refusal_reason,
             finish=own_finish,

@@ -110,7 +110,7 @@ class BlockAnswer(Answer[BlockCall]):
         self, calls: list[BlockCall], finish: Finish, *, drop_refused: bool = False
     ) -> list[CompletedCall]:
         """Decide and release these calls."""
-        out = self._complete_gathered(calls, finish, drop_refused, ids=True)
+        out = self._complete_gathered(calls, finish, drop_refused)
         for call in calls:
             call.done = True
         return out

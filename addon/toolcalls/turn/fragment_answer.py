@@ -33,13 +33,15 @@ class FragmentAnswer(Answer[AssembledCall]):
         *,
         whole_calls: bool = False,
         needs_finish_reason: bool = False,
+        needs_ids: bool = True,
     ) -> None:
         """`whole_calls`: calls arrive in one piece. `needs_finish_reason`: every complete answer has one."""
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
         self.search = new_search(request, policy, mender, find_calls=self.finds_calls)
+        self.needs_ids = needs_ids
         self._whole_calls = whole_calls
         self._needs_finish_reason = needs_finish_reason
-        self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
+        self.assembler = FragmentAssembler(request.tools, mender.work, whole_calls=whole_calls)
         self._late = False
         """Fragments arrived after a finish reason, so the reason did not mean that the calls were finished."""
 
@@ -65,9 +67,9 @@ class FragmentAnswer(Answer[AssembledCall]):
                 break
             call.followed = True
 
-    def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
-        """Decide and release all calls that were gathered or found. `ids`: each call needs an id."""
-        return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused, ids=ids)
+    def complete(self, finish: Finish, *, drop_refused: bool = False) -> list[CompletedCall]:
+        """Decide and release all calls that were gathered or found."""
+        return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused)
 
     def _may_go_live(self, call: AssembledCall) -> bool:
         unclear = call.refusal_reason or call.all_or_none
@@ -79,13 +81,13 @@ class FragmentAnswer(Answer[AssembledCall]):
         return LiveCall(self.outgoing.sent, self._mender.ids.unique(call.id), name)
 
     def _complete_gathered(
-        self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
+        self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool
     ) -> list[CompletedCall]:
         cut = Finish.CUT in self._finishes and self._policy.truncated != "complete"
         if calls and cut and self._whole_calls:
             # The last call may have been cut off, and then closed by the server, which sends calls whole.
             calls[-1].refuse(CUT_INSIDE)
-        return super()._complete_gathered(calls, finish, drop_refused, ids)
+        return super()._complete_gathered(calls, finish, drop_refused)
 
     def note_passed_reason(self, finish: Finish) -> None:
         """Note a finish reason that the client already has: a call that follows a cut is cut too."""

@@ -62,19 +62,17 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         "_whole_calls",
     )
 
-    def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
-        """`whole_calls`: a call arrives in one piece, so nothing is ever added to it. `work`: the work budget."""
-        self._tools = tools
-        self._work = work or Work()
+    def __init__(self, tools: Tools, work: Work, *, whole_calls: bool = False) -> None:
+        """`whole_calls`: a call arrives in one piece, so nothing is ever added to it."""
+        super().__init__(tools, work)
         self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
-        self.calls = []
-        self.answer_id = ""
-        self._forget()
+        self.drop()
 
-    def _forget(self) -> None:
-        """Forget everything about the calls so far."""
+    def drop(self) -> None:
+        """Forget the calls so far."""
+        self.calls = []
         self._by_id: dict[str, AssembledCall] = {}
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
@@ -99,21 +97,14 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if self._whole_calls:
             return self._whole(fragment)
         if fragment.repeats_answer:
-            call = self._repeat_from_message(fragment)
-        elif not fragment.id:
-            call = self._by_index(fragment)
-        elif fragment.key in self._by_id:
-            call = self._by_known_id(fragment)
+            call = self._new_call()
+            call.restated = True
+            call.key = fragment.id
         else:
-            call = self._by_new_id(fragment)
-        if not fragment.repeats_answer:
+            call = self._call_for(fragment)
             self._note_index(fragment)
-        if fragment.id and not fragment.repeats_answer:
-            self._by_id[fragment.key] = self._by_index_and_id[fragment.index, fragment.key] = call
-            call.note_id(fragment.key)
         call.id = call.id or fragment.id
-        if fragment.refusal_reason:
-            call.refuse(fragment.refusal_reason)
+        call.refuse(fragment.refusal_reason)
         if fragment.name:
             call.renamed = call.renamed or (call.begun and may_begin(fragment.arguments))
             call.named_twice = call.named_twice or fragment.name == call.name
@@ -131,16 +122,19 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             call.extra.update(fragment.extra)
         return call
 
-    def drop(self) -> None:
-        """Forget the calls so far, because they also arrived in another form."""
-        self.calls = []
-        self._forget()
+    def _call_for(self, fragment: Fragment) -> AssembledCall:
+        """The call that a fragment begins or continues."""
+        if not fragment.id:
+            return self._by_index(fragment)
+        call = self._by_known_id(fragment) if fragment.key in self._by_id else self._by_new_id(fragment)
+        self._by_id[fragment.key] = self._by_index_and_id[fragment.index, fragment.key] = call
+        call.note_id(fragment.key)
+        return call
 
     def hand_out(self, finish: Finish) -> list[AssembledCall]:
         """Remove and return the calls: empty ones are left out, strays are joined to the call they belong to."""
         calls = self.calls if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
-        self.calls = []
-        self._forget()
+        self.drop()
         return [call for call in calls if not call.empty]
 
     def judged(self, *, complete: bool) -> list[AssembledCall]:
@@ -339,12 +333,6 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         self._unstable = True
         at_index.require_all_or_none()
         return self._continue(here, fragment)
-
-    def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
-        call = self._new_call()
-        call.restated = True
-        call.key = fragment.id
-        return call
 
     # Calls at one index
 

@@ -87,10 +87,6 @@ class ItemAnswer(Answer[ItemCall]):
         return result
 
     @property
-    def text_undecided(self) -> bool:
-        return self.texts.undecided
-
-    @property
     def _has_text(self) -> bool:
         return self.texts.has_text
 
@@ -118,9 +114,7 @@ class ItemAnswer(Answer[ItemCall]):
     ) -> list[tuple[CallItem, CompletedCall]]:
         """Decide and release these calls; returns those that the client gets."""
         calls = [item.call for item in items]
-        completed = {
-            id(done.assembled): done for done in self._complete_gathered(calls, finish, drop_refused, ids=True)
-        }
+        completed = {id(done.assembled): done for done in self._complete_gathered(calls, finish, drop_refused)}
         out: list[tuple[CallItem, CompletedCall]] = []
         for item in items:
             done = completed.get(id(item.call))
@@ -148,7 +142,7 @@ class ItemAnswer(Answer[ItemCall]):
         """The notes about dropped calls and their indices, if the client got no call at all."""
         return list(zip(self.noted, self.outgoing.pop_notes(), strict=False))
 
-    def _gathered(self, call: ItemCall, finish: Finish, ids: bool) -> GatheredCall:
+    def _gathered(self, call: ItemCall, finish: Finish) -> GatheredCall:
         live = call.live
         compared = call.compared = call.to_compare(".".join(filter(None, (call.namespace, call.name))))
         uncertain = call.uncertain

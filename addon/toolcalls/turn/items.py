@@ -106,6 +106,11 @@ class Item:
         return not self.released
 
     @property
+    def undecided(self) -> bool:
+        """Whether one of its texts may end with a call."""
+        return any(part.undecided for part in self.parts.values())
+
+    @property
     def finished(self) -> bool:
         """Whether its content is complete, even if its end event is missing."""
         if not self.open:

@@ -31,11 +31,11 @@ class MendedAnswer:
 
 
 def mend_answer(
-    read: ReadEvent, answer: Answer[Any], words: FinishWords, *, ids: bool = True, rewrite: bool = False
+    read: ReadEvent, answer: Answer[Any], words: FinishWords, *, rewrite: bool = False
 ) -> MendedAnswer | None:
     """What the client gets instead of an answer that arrived as a whole; None if it gets the answer unchanged.
 
-    `ids`: each call needs an id. `rewrite`: return the calls even if none changed; the caller compares them.
+    `rewrite`: return the calls even if none changed; the caller compares them.
     """
     stop = read.stop
     finish = stop.finish if stop is not None else Finish.UNKNOWN
@@ -51,7 +51,7 @@ def mend_answer(
         return None
     if stop is not None:
         answer.note_reason(stop.reason, stop.finish)
-    calls = answer.release(assembled_calls, finish, ids=ids)
+    calls = answer.release(assembled_calls, finish)
     reason = answer.true_reason(words) if stop is not None else None
     whole = len(calls) == len(assembled_calls) and all(call.unchanged for call in calls)
     if whole and texts is None and (stop is None or reason == stop.reason) and not rewrite:

@@ -90,7 +90,9 @@ class Choice:
                 fragment.repeats_answer = True
         self._legacy = legacy
         self.stream.live = self._live and not legacy
-        self.writer.write_legacy(legacy and self._request.legacy_functions)
+        write_legacy = legacy and self._request.legacy_functions
+        self.writer.write_legacy(write_legacy)
+        answer.needs_ids = not write_legacy
         return fragments
 
     # Reasoning at the beginning of the text (`toolfix_think`)

@@ -37,7 +37,6 @@ class DeltaWriter(StreamWriter[ReadChoice]):
         """Choose whether calls are written in the old `function_call` form."""
         self._legacy = legacy
         self.words = LEGACY_WORDS if legacy else WORDS
-        self.ids = not legacy
 
     def remember(self, read: ReadChoice, *, held: bool = False) -> None:
         if not self.envelope:

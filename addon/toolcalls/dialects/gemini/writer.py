@@ -6,14 +6,13 @@ from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish_reason import FinishWords
 from ...turn.parts import ReadEvent
-from ..reader_writer import AnswerWriter
+from ..answer_io import AnswerWriter
 from .envelope import Envelope, Json, candidates_of, parts_of
 from .reader import CALL, SIGNATURE, is_call, is_text
 
 
 class GeminiWriter(AnswerWriter):
     words = FinishWords("STOP", "STOP", frozenset({"finish_reason_unspecified"}))
-    ids = False
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope

@@ -337,8 +337,7 @@ class Responses(Dialect):
     def _read_ended(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         item = self._items.find(kind, incoming.item_id, incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
-            (item is not None and self._texts.undecided(item))
-            or self._texts.unannounced_text_waits(item, incoming.item)
+            (item is not None and item.undecided) or self._texts.unannounced_text_waits(item, incoming.item)
         ):
             self._held.wait(incoming, reply)
         else:

@@ -6,7 +6,6 @@ events that end the text and its item wait, and so do structured calls.
 
 from __future__ import annotations
 
-from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import TextPart
 from ...turn.text_search import SearchResult
@@ -38,27 +37,13 @@ class HeldTexts:
         """Whether text of this part follows another part that may end with a call."""
         return self.undecided and not self._answer.texts.is_last(part.search)
 
-    def take(
-        self, part: TextPart, text: str, reply: ReplyBuilder, source: IncomingEvent | None = None
-    ) -> SearchResult:
-        """Search a text of a part; the result contains what may be sent."""
-        return self._note(part, self._answer.take_part_text(part, text, source), reply)
-
-    def show(self, part: TextPart, text: str, reply: ReplyBuilder) -> SearchResult:
-        """Let the search know text of a part that is forwarded as it arrived; the result is sent before it."""
-        return self._note(part, self._answer.show_part_text(part, text), reply)
-
-    def close(self, part: TextPart, finish: Finish | None, reply: ReplyBuilder) -> SearchResult:
-        """End the text of a part. `finish`: how the response ended; None: something else follows the text."""
-        return self._note(part, self._answer.end_part_text(part, finish), reply)
-
-    def _note(self, part: TextPart, result: SearchResult, reply: ReplyBuilder) -> SearchResult:
-        if result.parts:
+    def update(self, part: TextPart, found: SearchResult, reply: ReplyBuilder) -> None:
+        """Note what the search of a part found: hold only the text that is still held after it."""
+        if found.parts:
             self._let_go(_key(part), reply)
             if part.search is not None and part.search.holding:
                 held = {"type": DELTA, **position_of(part), "delta": part.search.held}
                 self.keep(part, self._writer.write_unnumbered(held, DELTA), reply)
-        return result
 
     def keep(self, part: TextPart, raw: bytes, reply: ReplyBuilder) -> None:
         """Hold an event with text of a part."""

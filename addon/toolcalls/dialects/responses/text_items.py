@@ -11,6 +11,7 @@ from ...mend.finish import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, TextPart
+from ...turn.text_search import SearchResult
 from ...unread.fast_path import Lesson, Receiver
 from ..reply_builder import ReplyBuilder
 from .events import ENDED, EventWriter, IncomingEvent, Json
@@ -58,7 +59,7 @@ class TextItems:
         if searched and verb != "delta":
             self._show(part, text_of_event(incoming), incoming, reply)
         if searched and verb == "done":
-            self._end_text(part, None, reply)
+            self._send(part, self._answer.end_part_text(part, None), reply)
         if stem in PART_EVENTS.values():
             fields["part"] = whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.changed:
@@ -87,20 +88,26 @@ class TextItems:
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        result = self._held.take(part, text, reply, incoming)
-        if result.parts == ((text, incoming),):
+        found = self._answer.take_part_text(part, text, incoming)
+        self._held.update(part, found, reply)
+        if found.parts == ((text, incoming),):
             return True
-        if not result.parts:
+        if not found.parts:
             self._held.keep(part, incoming.raw, reply)
-        self.writer.write_found(part, result, reply)
+        self.writer.write_found(part, found, reply)
         return False
+
+    def _send(self, part: TextPart, found: SearchResult, reply: ReplyBuilder) -> None:
+        """Send the text that the search of a part lets go."""
+        self._held.update(part, found, reply)
+        self.writer.write_found(part, found, reply)
 
     def _show(self, part: TextPart, text: str | None, source: IncomingEvent, reply: ReplyBuilder) -> None:
         """Let the search know a text that arrived in no delta, and that the client gets in this event."""
         begins = source.type.endswith(".added")
         if not text or (part.search is not None and not begins):
             return
-        self.writer.write_found(part, self._held.show(part, text, reply), reply)
+        self._send(part, self._answer.show_part_text(part, text), reply)
         if begins:
             self.writer.sent.add(part, text, source.raw)
         else:
@@ -118,7 +125,7 @@ class TextItems:
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, reply: ReplyBuilder) -> bool:
         """Whether the end of a text has to wait, because the text may end with a call; if so, it is held."""
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
-        if item is None or not self.undecided(item):
+        if item is None or not item.undecided:
             return False
         self._held.wait(incoming, reply)
         return True
@@ -133,10 +140,6 @@ class TextItems:
         item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
         part = item.parts.get((family.part, family.number_in(incoming))) if item is not None else None
         return part is None or self._held.follows(part)
-
-    @staticmethod
-    def undecided(item: Item) -> bool:
-        return any(part.undecided for part in item.parts.values())
 
     def unannounced_text_waits(self, item: Item | None, body: Json) -> bool:
         """Whether a text that arrived only with the end of its item may be a call, depending on what follows."""
@@ -154,11 +157,7 @@ class TextItems:
         for item in self._items.all:
             for part in item.parts.values():
                 if part.kind == TEXT and not part.searched:
-                    self._end_text(part, finish, reply)
-
-    def _end_text(self, part: TextPart, finish: Finish | None, reply: ReplyBuilder) -> None:
-        """End the text of a part and send what was held of it."""
-        self.writer.write_found(part, self._held.close(part, finish, reply), reply)
+                    self._send(part, self._answer.end_part_text(part, finish), reply)
 
     def _text_sent(self, part: TextPart) -> str:
         """The text that the client got for a part that was changed."""
@@ -170,7 +169,7 @@ class TextItems:
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
         for part in item.parts.values():
             if part.kind == TEXT:
-                self._end_text(part, None, reply)
+                self._send(part, self._answer.end_part_text(part, None), reply)
         if self.seen.misses_content(item, content):
             self._answer.texts.stop()
         for number, entry in enumerate(content):
@@ -181,8 +180,10 @@ class TextItems:
             if part.search is None:
                 part.seen = text
                 ends = number == last and not entry.get("annotations")
-                first = self._held.take(part, text, reply)
-                rest = self._held.close(part, finish if ends else None, reply)
+                first = self._answer.take_part_text(part, text)
+                self._held.update(part, first, reply)
+                rest = self._answer.end_part_text(part, finish if ends else None)
+                self._held.update(part, rest, reply)
                 if part.changed:
                     content[number] = {**entry, "text": first.text + rest.text}
             elif part.changed:

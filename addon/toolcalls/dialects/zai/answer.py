@@ -71,18 +71,14 @@ class ZaiAnswer(FragmentAnswer):
                 self._ran.append(assembled)
                 return
 
-    def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
-        calls = self._clients(self.assembler.hand_out(finish))
-        return self.release(calls, finish, drop_refused=drop_refused, ids=ids)
+    def complete(self, finish: Finish, *, drop_refused: bool = False) -> list[CompletedCall]:
+        return self.release(self._clients(self.assembler.hand_out(finish)), finish, drop_refused=drop_refused)
 
     @property
     def has_whole_call(self) -> bool:
         """Whether a call for the client is complete by itself."""
         assembled_calls = self._clients(self.assembler.judged(complete=True))
-        return any(
-            self._is_whole(assembled, self._gathered(assembled, Finish.COMPLETE, True))
-            for assembled in assembled_calls
-        )
+        return any(self._is_whole(call, self._gathered(call, Finish.COMPLETE)) for call in assembled_calls)
 
     def _clients(self, gathered: list[AssembledCall]) -> list[AssembledCall]:
         """The client's calls: those in the document, and those among `gathered`, which arrived in fragments."""
@@ -96,8 +92,8 @@ class ZaiAnswer(FragmentAnswer):
             and not any(assembled is ran for ran in self._ran)
         ]
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
-        call = super()._gathered(assembled, finish, ids)
+    def _gathered(self, assembled: AssembledCall, finish: Finish) -> GatheredCall:
+        call = super()._gathered(assembled, finish)
         if assembled is self._cut:
             call.finish = Finish.CUT
         elif self._is_whole(assembled, call):
