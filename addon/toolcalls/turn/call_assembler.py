@@ -23,7 +23,7 @@ class CallAssembler(Generic[C]):
         self._tools = tools
         self._work = work
         self.calls: list[C] = []
-        self._calls_by_index: CallsByIndex[C] = CallsByIndex()
+        self._calls_by_index = CallsByIndex()
         self._incomplete: list[C] = []
         """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
         self.answer_id = ""

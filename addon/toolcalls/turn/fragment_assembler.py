@@ -336,7 +336,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     # Calls at one index
 
-    def _calls_at(self, index: Index) -> CallsAtIndex[AssembledCall]:
+    def _calls_at(self, index: Index) -> CallsAtIndex:
         return self._calls_by_index.without_index if index is None else self._calls_by_index.at(index)
 
     def _new_call(self) -> AssembledCall:

@@ -77,8 +77,6 @@ class Item:
     type: str
     body: dict[str, Any]
     """The item as the upstream last sent it."""
-    announced: bool = False
-    """Whether the client has its announcement."""
     done: dict[str, Any] | None = None
     """The finished item, as the client got it."""
     done_text: str = ""

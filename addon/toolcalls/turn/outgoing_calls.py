@@ -96,8 +96,9 @@ class OutgoingCalls:
 
         Each call is decided when its outcome is taken, so that ids are given in the order of the written calls.
         """
-        for call, kept in zip(calls, self.resent.keep_new(call.compared for call in calls), strict=True):
-            if not kept or not (call.name or call.arguments or call.refusal_reason):
+        self.resent.compare([call.compared for call in calls])
+        for call in calls:
+            if not call.compared.kept or not (call.name or call.arguments or call.refusal_reason):
                 yield None
                 continue
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -116,13 +115,10 @@ class ResentCalls:
         """Whether a call with this id has already arrived."""
         return bool(key) and key in self._by_key
 
-    def keep_new(self, calls: Iterable[ComparedCall]) -> list[bool]:
-        """For each of these calls, whether it is sent: each only once; those sent in part are continued or refused.
-
-        The calls are remembered.
-        """
-        batch = list(calls)
-        for call in batch:
+    def compare(self, calls: list[ComparedCall]) -> None:
+        """Decide which of these calls the client gets (`kept`), and remember them. Each call is sent only once; one
+        that was sent in part is continued or refused."""
+        for call in calls:
             call.sent_whole = self._repeats(call)
             call.kept = call.out or not call.sent_whole
             if not call.kept:
@@ -132,9 +128,8 @@ class ResentCalls:
             self._arrivals[call.arrival] = None
             for key in {call.key, call.fallback_key} - {""}:
                 self._by_key.setdefault(key, []).append(call)
-        for call in batch:
+        for call in calls:
             call.out = True
-        return [call.kept for call in batch]
 
     def _repeats(self, call: ComparedCall) -> bool:
         if call.restated:

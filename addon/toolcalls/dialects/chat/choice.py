@@ -52,20 +52,19 @@ class Choice:
     @property
     def thinking(self) -> bool:
         """Whether the text may still be reasoning."""
-        return self._think is not None and not self._think.over
+        return self._think is not None and not self._think.done
 
-    def take(
-        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
-    ) -> Verdict:
+    def take(self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> Verdict:
         """Handle an event of this choice."""
         if delta is choice.get("message"):
             delta = self._without_repeated_text(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
         self._has_reasoning = self._has_reasoning or any(delta.get(key) for key in REASONING_KEYS)
+        legacy = not delta.get("tool_calls")
         if fragments and (legacy or self._legacy):
             fragments = self._in_one_form(fragments, legacy)
-        if self._think is not None and not self._think.over:
-            return self._take_thinking(event, chunk, choice, delta, fragments)
+        if self._think is not None and not self._think.done:
+            return self._take_thinking(self._think, event, chunk, choice, delta, fragments)
         return self.stream.take(event, ReadChoice.of(event.raw, chunk, choice, delta, fragments, self.index))
 
     def _without_repeated_text(self, message: Json) -> Json:
@@ -98,16 +97,15 @@ class Choice:
     # Reasoning at the beginning of the text (`toolfix_think`)
 
     def _take_thinking(
-        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]
+        self, think: Thinking, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]
     ) -> Verdict:
         """Handle an event whose text may be reasoning: move reasoning to its own field, hold what is undecided."""
-        assert self._think is not None
         ends = bool(choice.get("finish_reason"))
-        moved = self._think.split(delta, last=ends)
+        moved = think.split(delta, last=ends)
         read = ReadChoice.of(event.raw, chunk, choice, delta if moved is None else moved, fragments, self.index)
         if moved is None:
             verdict = self.stream.take(event, read)
-            self.stream.lesson = None if self.thinking else self.stream.lesson
+            self.stream.lesson = self.stream.lesson if think.done else None
             return verdict
         self.writer.remember(read)
         raw = read.raw = write_choice(chunk, choice, moved)
@@ -117,13 +115,14 @@ class Choice:
         if ends or fragments or chunk.get("usage") or has_content(moved):
             reply.add(replaced(verdict, raw))
         reply.release(self._think_key)
-        if self._think.held:
-            reply.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, {"content": self._think.held}))
+        if think.text_held:
+            held = {"content": think.text_held}
+            reply.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, held))
         return reply.replacement()
 
     def _end_thinking(self, think: Thinking, reply: ReplyBuilder) -> None:
         """The text is over: what may have been reasoning turns out to be text, or reasoning without an end."""
-        moved = None if think.over else think.split({}, last=True)
+        moved = None if think.done else think.split({}, last=True)
         if moved is None:
             return
         choice: Json = {"index": self.index}

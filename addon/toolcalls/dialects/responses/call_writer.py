@@ -55,7 +55,6 @@ class CallWriter:
         """The beginning of a call that is sent while it arrives: its name and its id are final."""
         incoming = _source(item.call.announcement)
         assert incoming is not None
-        item.announced = True
         body = {**incoming.item, "id": item.id, "type": CALL, "call_id": item.call.sent_id, "arguments": ""}
         return self._writer.forward(incoming, output_index=item.index, item=body)
 

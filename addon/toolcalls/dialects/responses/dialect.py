@@ -17,7 +17,7 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
-from ...turn.items import Item, Items
+from ...turn.items import Items
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
@@ -327,9 +327,9 @@ class Responses(Dialect):
 
     def _read_added(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         known = self._items.known(incoming.item_id)
-        if known is not None and known.type == kind and known.open and known.announced:
+        if known is not None and known.type == kind and known.open:
             return
-        item = self._add(incoming, kind)
+        item = self._items.open(kind, incoming.item_id, incoming.number("output_index"), incoming.item)
         body = with_needed(incoming.item, kind, item.id)
         reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
         self._texts.show_content(item, incoming, reply)
@@ -357,7 +357,7 @@ class Responses(Dialect):
             if kind in ("message", "reasoning"):
                 item = self._texts.writer.open(kind, wire_id, wire_index, incoming.item, reply)
             else:
-                item = self._add(incoming, kind)
+                item = self._items.open(kind, wire_id, wire_index, incoming.item)
         body = item.done = self._texts.finish(item, incoming.item, reply, finish)
         if kind == FREEFORM:
             self._answer.outgoing.sent += 1
@@ -365,12 +365,6 @@ class Responses(Dialect):
         if body == incoming.item:
             item.done_text = incoming.item_text
         reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
-
-    def _add(self, incoming: IncomingEvent, kind: str) -> Item:
-        wire_id, wire_index = incoming.item_id, incoming.number("output_index")
-        item = self._items.open(kind, wire_id, wire_index, incoming.item)
-        item.announced = True
-        return item
 
 
 def _error_in(incoming: IncomingEvent) -> Json | None:

@@ -161,7 +161,6 @@ class Finalizer:
                 item = self._texts.writer.open(kind, wire_id, position, entry, reply)
             else:
                 item = self._items.open(kind, wire_id, position, entry)
-                item.announced = True
                 fields = {"output_index": item.index, "item": entry}
                 reply.out.append(self._writer.write(ADDED, fields))
                 if kind == FREEFORM:

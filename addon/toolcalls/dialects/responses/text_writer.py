@@ -52,7 +52,7 @@ class TextWriter:
     ) -> Item:
         """Announce an item that the upstream never announced. `instead`: the index of a dropped item to use."""
         index = self._items.free_index(wire_index) if instead is None else instead
-        item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
+        item = Item(index, self._items.identity(wire_id, kind), kind, body)
         self._items.add(item, wire_id, wire_index)
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
         empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}

@@ -116,7 +116,7 @@ class ZaiReader:
         named = Fragment(None, call_id_of(data), string_of(data.get("delta_name")), arguments)
         fragments = [named] if named.name or named.arguments else []
         # Some gateways put calls in the OpenAI form into the envelope.
-        fragments += fragments_of({"tool_calls": data.get("tool_calls")})[0]
+        fragments += fragments_of({"tool_calls": data.get("tool_calls")})
         self._fragment_size += sum(len(fragment.arguments) for fragment in fragments)
         self._in_fragments = self._in_fragments or bool(fragments)
         upstream = any(fragment.name and not self._owners.is_clients(fragment.name) for fragment in fragments)
