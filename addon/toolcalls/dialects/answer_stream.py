@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..mend.finish import Finish
-from ..mend.mender import Mender
 from ..policy import Policy
-from ..request.request import Request
 from ..turn.answer import CompletedCall
 from ..turn.assembled_call import AssembledCall
 from ..turn.fragment_answer import FragmentAnswer
 from ..turn.parts import Fragment, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
-from ..wire.events import PASS, Event, Hold, Verdict
+from ..wire.events import PASS, Hold, Verdict
 from .answer_io import ProtocolTraits, StreamWriter
 from .reply_builder import ReplyBuilder
 
@@ -59,22 +57,13 @@ class AnswerStream:
 
     def __init__(
         self,
-        request: Request,
+        answer: FragmentAnswer,
         policy: Policy,
-        mender: Mender,
         traits: ProtocolTraits,
         writer: StreamWriter[Any],
         name: str = "",
-        answer: FragmentAnswer | None = None,
     ) -> None:
-        self.answer = answer or FragmentAnswer(
-            request,
-            policy,
-            mender,
-            whole_calls=traits.whole_calls,
-            needs_finish_reason=traits.needs_finish_reason,
-            needs_ids=traits.needs_ids,
-        )
+        self.answer = answer
         self._policy = policy
         self._traits = traits
         self._writer = writer
@@ -101,7 +90,7 @@ class AnswerStream:
 
     # An event
 
-    def take(self, event: Event, read: ReadEvent) -> Verdict:
+    def take(self, read: ReadEvent) -> Verdict:
         """Take the text, the calls and the finish reason of an event."""
         self.lesson = None
         fragments = read.fragments
@@ -115,7 +104,7 @@ class AnswerStream:
             self._writer.remember(read, held=True)
             self._gather(read, fragments)
             return self._hold
-        reply = ReplyBuilder(event.raw)
+        reply = ReplyBuilder(read.raw)
         stop = read.stop
         follows = self._traits.whole_calls and self._follows_calls(read)
         if follows:

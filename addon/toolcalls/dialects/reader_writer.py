@@ -10,6 +10,7 @@ from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
+from ..turn.fragment_answer import FragmentAnswer
 from ..turn.parts import Failure, ReadEvent
 from ..unread.fast_path import Lesson
 from ..wire.events import PASS, Event, Replace, Verdict, joined
@@ -32,7 +33,9 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._stream = AnswerStream(request, policy, mender, reader.traits, writer)
+        self._stream = AnswerStream(
+            FragmentAnswer(request, policy, mender, reader.traits), policy, reader.traits, writer
+        )
         self._request = request
         self._policy = policy
         self._mender = mender
@@ -61,7 +64,7 @@ class ReaderWriterDialect(Dialect):
             return self._pass(event)
         if any(isinstance(part, Failure) for part in read.parts):
             return self._fail(event)
-        verdict = self._stream.take(event, read)
+        verdict = self._stream.take(read)
         self.lesson = self._stream.lesson
         return verdict
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
@@ -20,17 +22,10 @@ def mend_document(
     if read is None or any(isinstance(part, Failure) for part in read.parts):
         return body
     traits = reader.traits
-    # Without a finish reason the body may be the first line of a stream that was cut off there.
-    needs_finish_reason = traits.needs_finish_reason or read.stop is None
-    answer = FragmentAnswer(
-        request,
-        policy,
-        mender,
-        whole_calls=traits.whole_calls,
-        needs_finish_reason=needs_finish_reason,
-        needs_ids=traits.needs_ids,
-    )
-    mended = mend_answer(read, answer, writer.words)
+    if read.stop is None:
+        # The body may be the first line of a stream that was cut off there.
+        traits = replace(traits, needs_finish_reason=True)
+    mended = mend_answer(read, FragmentAnswer(request, policy, mender, traits), writer.words)
     if mended is None:
         return body
     silent = mended.calls and policy.null_content

@@ -6,6 +6,7 @@ Calls that arrive in one piece (Ollama, Gemini) are single fragments.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..mend.finish import Finish
 from ..mend.mender import Mender
@@ -22,26 +23,28 @@ from .refusal_reasons import CUT_INSIDE
 from .structured_text import new_search
 
 
-class FragmentAnswer(Answer[AssembledCall]):
-    __slots__ = ("_late", "_needs_finish_reason", "_whole_calls", "assembler")
+@dataclass(slots=True, frozen=True)
+class AnswerTraits:
+    """The properties of a protocol that decide when a call of an answer is complete."""
 
-    def __init__(
-        self,
-        request: Request,
-        policy: Policy,
-        mender: Mender,
-        *,
-        whole_calls: bool = False,
-        needs_finish_reason: bool = False,
-        needs_ids: bool = True,
-    ) -> None:
-        """`whole_calls`: calls arrive in one piece. `needs_finish_reason`: every complete answer has one."""
+    whole_calls: bool = False
+    """Calls arrive in one piece, so anything after a call shows that it is complete. If the finish reason says that
+    the answer was cut off, the last call may be half a call that the server closed."""
+    needs_finish_reason: bool = False
+    """Every complete answer has a known finish reason. Without one, a call written as text stays text."""
+    needs_ids: bool = True
+    """Every call needs an id. If False, a call that arrived without one is sent without one."""
+
+
+class FragmentAnswer(Answer[AssembledCall]):
+    __slots__ = ("_late", "_traits", "assembler")
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender, traits: AnswerTraits) -> None:
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
         self.search = new_search(request, policy, mender, find_calls=self.finds_calls)
-        self.needs_ids = needs_ids
-        self._whole_calls = whole_calls
-        self._needs_finish_reason = needs_finish_reason
-        self.assembler = FragmentAssembler(request.tools, mender.work, whole_calls=whole_calls)
+        self._traits = traits
+        self.needs_ids = traits.needs_ids
+        self.assembler = FragmentAssembler(request.tools, mender.work, whole_calls=traits.whole_calls)
         self._late = False
         """Fragments arrived after a finish reason, so the reason did not mean that the calls were finished."""
 
@@ -57,7 +60,7 @@ class FragmentAnswer(Answer[AssembledCall]):
 
     def gather(self, fragment: Fragment) -> AssembledCall | None:
         """Take a fragment and return the call that it belongs to; None if it is empty."""
-        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
+        self._late = self._late or (bool(self.reasons) and not self._traits.whole_calls)
         return self.assembler.add(fragment)
 
     def note_that_more_follows(self) -> None:
@@ -84,7 +87,7 @@ class FragmentAnswer(Answer[AssembledCall]):
         self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool
     ) -> list[CompletedCall]:
         cut = Finish.CUT in self._finishes and self._policy.truncated != "complete"
-        if calls and cut and self._whole_calls:
+        if calls and cut and self._traits.whole_calls:
             # The last call may have been cut off, and then closed by the server, which sends calls whole.
             calls[-1].refuse(CUT_INSIDE)
         return super()._complete_gathered(calls, finish, drop_refused)
@@ -95,7 +98,7 @@ class FragmentAnswer(Answer[AssembledCall]):
             self._finishes.append(finish)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
-        unknown = self._needs_finish_reason and finish is Finish.UNKNOWN
+        unknown = self._traits.needs_finish_reason and finish is Finish.UNKNOWN
         return Finish.CUT if unknown else self.finish_unless_refused(finish)
 
     def trusted_finish(self, finish: Finish) -> Finish:

@@ -10,7 +10,7 @@ from ...request.request import Request
 from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.assembled_call import AssembledCall
-from ...turn.fragment_answer import FragmentAnswer
+from ...turn.fragment_answer import AnswerTraits, FragmentAnswer
 from ...turn.fragments import full_name
 from ...turn.outgoing_calls import GatheredCall
 from ...turn.refusal_reasons import CUT_INSIDE
@@ -26,7 +26,7 @@ class ZaiAnswer(FragmentAnswer):
     __slots__ = ("_cut", "_growing", "_owners", "_ran", "_reader", "broken_off")
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, owners: Owners, reader: ZaiReader) -> None:
-        super().__init__(request, policy, mender)
+        super().__init__(request, policy, mender, AnswerTraits())
         self._owners = owners
         self._reader = reader
         self._ran: list[AssembledCall] = []
