@@ -403,8 +403,6 @@ class AnswerStream:
             return Lesson(self._traits.text_key, part.text, self.answer.search or PASSING_TEXT)
         if isinstance(part, ReasoningDelta) and part.key:
             return Lesson(part.key, part.text, self.answer.reasoning or PASSING_TEXT)
-        if isinstance(part, OtherDelta) and part.key:
-            return Lesson(part.key, part.text, PASSING_TEXT)
         return None
 
 

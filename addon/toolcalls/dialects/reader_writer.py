@@ -6,19 +6,21 @@ the writer turns those into events.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from ..turn.fragment_answer import FragmentAnswer
 from ..turn.parts import Failure, ReadEvent
+from ..turn.whole_answer import mend_answer
 from ..unread.fast_path import Lesson
 from ..wire.events import PASS, Event, Replace, Verdict, joined
 from .answer_io import AnswerReader, AnswerWriter
 from .answer_stream import AnswerStream
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
-from .whole_document import mend_document
 
 LINE_ENDS = (b"\n", b"\r")
 _DONE = "[DONE]"
@@ -123,4 +125,18 @@ class ReaderWriterDialect(Dialect):
         return self._writer.keep_alive()
 
     def body(self, body: bytes) -> bytes:
-        return mend_document(body, self._request, self._policy, self._mender, self._reader, self._writer)
+        read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
+        if read is None or any(isinstance(part, Failure) for part in read.parts):
+            return body
+        traits = self._reader.traits
+        if read.stop is None:
+            # The body may be the first line of a stream that was cut off there.
+            traits = replace(traits, needs_finish_reason=True)
+        answer = FragmentAnswer(self._request, self._policy, self._mender, traits)
+        mended = mend_answer(read, answer, self._writer.words)
+        if mended is None:
+            return body
+        silent = mended.calls and self._policy.null_content
+        texts = ["" for _ in mended.texts] if silent else mended.texts
+        reason = None if mended.reason is None else str(mended.reason)
+        return self._writer.document(read, [*texts, *mended.notes], mended.calls, reason)

@@ -53,7 +53,8 @@ class GeminiWriter(AnswerWriter):
         return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
 
     def keep_alive(self) -> bytes:
-        return self._envelope.keep_alive()
+        """An event without a candidate, because a comment ends the sessions of Gemini CLI."""
+        return b'data: {"candidates": []}\r\n\r\n'
 
     def _written(self, read: ReadEvent | None, parts: list[Json]) -> bytes:
         data = read.payload if read is not None else None

@@ -27,7 +27,6 @@ from ..interface import Dialect
 from ..reply_builder import ReplyBuilder
 from ..upstream_errors import error_in, error_in_text
 from .call_items import CallItems
-from .document import kind_of_document, read_document, write_document
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
 from .finalizer import Finalizer
 from .freeform import INPUT, Freeform
@@ -36,7 +35,7 @@ from .keep_alive import keep_alive
 from .output import CALL, FREEFORM, fresh_ids, with_needed
 from .part_families import FAMILIES
 from .repeated_string import ARGUMENTS_DONE, RepeatedString
-from .terminal import TERMINAL, finish_in
+from .terminal import TERMINAL, document_in, finish_in, kind_of_document
 from .text_items import TextItems
 
 _CREATED = "response.created"
@@ -123,13 +122,15 @@ class Responses(Dialect):
 
     def body(self, body: bytes) -> bytes:
         """Mend a document as if it were the terminal event of a stream without other events."""
-        response = read_document(body)
+        response = document_in(body)
         if response is None:
             return body
         self._answer.streamed = False
         self._note_results(response)
         output = self._finalizer.finish(kind_of_document(response), response, ReplyBuilder())
-        return body if output == response["output"] else write_document(response, output)
+        if output == response["output"]:
+            return body
+        return payload.write({**response, "output": output}).encode("utf-8", "backslashreplace")
 
     def _pass_unread(self, event: Event, data: str) -> bool:
         """Whether an event whose content does not matter can pass without being parsed.

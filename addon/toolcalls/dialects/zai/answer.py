@@ -82,9 +82,10 @@ class ZaiAnswer(FragmentAnswer):
 
     def _clients(self, gathered: list[AssembledCall]) -> list[AssembledCall]:
         """The client's calls: those in the document, and those among `gathered`, which arrived in fragments."""
-        reader, blocks = self._reader, [AssembledCall.of(call) for call in self._reader.calls()]
-        self._growing = next(reversed([*gathered, *blocks]), None) if reader.last_may_grow else None
-        self._cut = blocks[-1] if reader.cut_inside else None
+        in_document = self._reader.calls()
+        blocks = [AssembledCall.of(call) for call in in_document.calls]
+        self._growing = next(reversed([*gathered, *blocks]), None) if in_document.last_may_grow else None
+        self._cut = blocks[-1] if in_document.cut_inside else None
         return blocks + [
             assembled
             for assembled in gathered
