@@ -33,10 +33,6 @@ class HeldTexts:
         """Whether the last text may still end with a call."""
         return bool(self.ends) or self._answer.texts.undecided
 
-    def follows(self, part: TextPart) -> bool:
-        """Whether text of this part follows another part that may end with a call."""
-        return self.undecided and not self._answer.texts.is_last(part.search)
-
     def update(self, part: TextPart, found: SearchResult, reply: ReplyBuilder) -> None:
         """Note what the search of a part found: hold only the text that is still held after it."""
         if found.parts:

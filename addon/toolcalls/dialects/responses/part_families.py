@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...turn.items import TextPart
+from ...turn.items import Item, Items, TextPart
 from .events import IncomingEvent, Json
 
 TEXT, REFUSAL, SUMMARY, REASONING_TEXT = "output_text", "refusal", "summary_text", "reasoning_text"
@@ -16,6 +16,10 @@ class PartFamily:
 
     item: str
     part: str
+
+    def find(self, items: Items, incoming: IncomingEvent) -> Item | None:
+        """The unfinished item that an event is about."""
+        return items.find(self.item, incoming.text("item_id"), incoming.number("output_index"))
 
     def number_in(self, incoming: IncomingEvent) -> int:
         """The number of the part that an event is about."""
@@ -31,10 +35,6 @@ FAMILIES = {
     "response.reasoning_summary_text": PartFamily("reasoning", SUMMARY),
     "response.reasoning_summary_part": PartFamily("reasoning", SUMMARY),
 }
-
-
-def is_text(kind: str) -> bool:
-    return kind.rpartition(".")[0] in FAMILIES
 
 
 def family_of(stem: str, incoming: IncomingEvent) -> PartFamily:

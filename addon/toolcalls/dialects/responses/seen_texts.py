@@ -96,8 +96,7 @@ class SeenTexts:
         return seen
 
     def _find(self, family: PartFamily, incoming: IncomingEvent) -> TextPart | None:
-        wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
-        item = self._items.find(family.item, wire_id, wire_index) or self._items.known(wire_id)
+        item = family.find(self._items, incoming) or self._items.known(incoming.text("item_id"))
         return item.parts.get((family.part, family.number_in(incoming))) if item is not None else None
 
 

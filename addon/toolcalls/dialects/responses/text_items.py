@@ -17,7 +17,7 @@ from ..reply_builder import ReplyBuilder
 from .events import ENDED, EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
-from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text, position_of
+from .part_families import FAMILIES, REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, position_of
 from .seen_texts import SeenTexts, is_text_part, text_in, text_of_event
 from .text_writer import MOST_PARTS, PART_EVENTS, TextWriter, belongs, whole_part
 
@@ -124,7 +124,7 @@ class TextItems:
 
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, reply: ReplyBuilder) -> bool:
         """Whether the end of a text has to wait, because the text may end with a call; if so, it is held."""
-        item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
+        item = family.find(self._items, incoming)
         if item is None or not item.undecided:
             return False
         self._held.wait(incoming, reply)
@@ -132,14 +132,13 @@ class TextItems:
 
     def follows(self, incoming: IncomingEvent) -> bool:
         """Whether this is a delta with text of another part than the one that may end with a call."""
-        delta = incoming.message.get("delta")
         stem, _, verb = incoming.type.rpartition(".")
-        if verb != "delta" or not is_text(incoming.type) or not delta:
+        if verb != "delta" or stem not in FAMILIES or not incoming.message.get("delta"):
             return False
         family = family_of(stem, incoming)
-        item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
+        item = family.find(self._items, incoming)
         part = item.parts.get((family.part, family.number_in(incoming))) if item is not None else None
-        return part is None or self._held.follows(part)
+        return part is None or not self._answer.texts.is_last(part.search)
 
     def unannounced_text_waits(self, item: Item | None, body: Json) -> bool:
         """Whether a text that arrived only with the end of its item may be a call, depending on what follows."""
@@ -191,7 +190,7 @@ class TextItems:
 
     def _item(self, family: PartFamily, incoming: IncomingEvent, reply: ReplyBuilder) -> Item:
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
-        item = self._items.find(family.item, wire_id, wire_index)
+        item = family.find(self._items, incoming)
         if item is None:
             known = self._items.known(wire_id)
             if known is not None and known.type == family.item:
