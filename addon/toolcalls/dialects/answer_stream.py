@@ -268,15 +268,14 @@ class AnswerStream:
         calls = self.answer.complete(finish, drop_refused=drop_refused)
         reply.release(self._calls_key)
         unchanged = self._unchanged_events(calls) if self._sources else set()
-        written: set[int] = set()
         for call in calls:
             source = self._sources.pop(id(call.assembled), None)
             if call.live is not None:
                 rest = call.live.rest(call.outcome)
                 reply.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
             elif source is not None and id(source) in unchanged:
-                reply.out += [source.raw] if id(source) not in written else []
-                written.add(id(source))
+                if source.calls[0] is call.assembled:
+                    reply.out.append(source.raw)
                 if source.ends:
                     reply.release(self._end_key)
                     self._waiting_end = None
@@ -398,6 +397,7 @@ class AnswerStream:
         return str(self.answer.true_reason(self._writer.words) or self._writer.words.stop)
 
     def _text_lesson(self, read: ReadEvent) -> Lesson | None:
+        """How to handle events like this one, which passed, without parsing them."""
         part = read.parts[0] if len(read.parts) == 1 else None
         if isinstance(part, TextDelta) and part.text and self._traits.text_key:
             return Lesson(self._traits.text_key, part.text, self.answer.search or PASSING_TEXT)

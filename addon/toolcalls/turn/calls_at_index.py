@@ -99,6 +99,7 @@ class CallsByIndex:
         """`id()` of a call → the calls that began at its index."""
 
     def at(self, index: Index) -> CallsAtIndex:
+        """The calls at an index, created if it is new."""
         here = self.indexed.get(index)
         if here is None:
             here = self.indexed[index] = CallsAtIndex()

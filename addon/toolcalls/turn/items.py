@@ -164,6 +164,7 @@ class Items:
         return item
 
     def add(self, item: Item, wire_id: str, wire_index: int | None) -> None:
+        """Add a new item, known under these ids of the upstream and under its own id."""
         if len(self.all) >= MOST_CALLS:
             raise LimitReached
         self.all.append(item)

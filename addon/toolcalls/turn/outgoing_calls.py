@@ -173,6 +173,7 @@ class OutgoingCalls:
         return outcome
 
     def _is_structured_too(self, call: FoundCall) -> bool:
+        """Whether a structured call has the same name and arguments."""
         for outcome in self._uncompared:
             self._values.setdefault(outcome.name, []).append(_value(outcome.arguments))
         self._uncompared.clear()

@@ -30,11 +30,11 @@ _LONG: Final = 4096
 class Arrival(NamedTuple):
     """How a call arrived: this decides whether it can be an earlier call that means the same."""
 
-    has_id: bool
+    has_id: bool = False
     """It has an id of its own, not just its index or another call's id."""
-    answer_id: str
+    answer_id: str = ""
     """The id of the answer in which it began."""
-    events: frozenset[str]
+    events: frozenset[str] = frozenset()
     """The kinds of events that contained it, in protocols in which several do."""
 
     def may_repeat(self, earlier: Arrival) -> bool:
@@ -58,12 +58,7 @@ class ComparedCall:
     """False if its fragments may belong to another call."""
     restated: bool = False
     """It is from a message that repeats the whole answer, or was matched with a call in such a message."""
-    borrowed: bool = False
-    """It has no id of its own: the key is that of the call before it."""
-    answer_id: str = ""
-    """The id of the answer in which it began."""
-    events: frozenset[str] = frozenset()
-    """The kinds of events that contained it, in protocols in which several do."""
+    arrival: Arrival = field(default_factory=Arrival)
     out: bool = False
     """It was sent, at least in part."""
     sent_whole: bool = False
@@ -71,11 +66,6 @@ class ComparedCall:
     kept: bool = True
     """The client gets it: it repeats no earlier call, and no later one replaced it."""
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
-
-    @property
-    def arrival(self) -> Arrival:
-        has_id = self.key not in ("", self.fallback_key) and not self.borrowed
-        return Arrival(has_id, self.answer_id, self.events)
 
     @property
     def blank(self) -> bool:
@@ -132,6 +122,7 @@ class ResentCalls:
             call.out = True
 
     def _repeats(self, call: ComparedCall) -> bool:
+        """Whether a call is an earlier one, sent again; an earlier one that it completes is no longer kept."""
         if call.restated:
             return self._restates(call)
         earlier = [one for one in self._by_key.get(call.key, ()) if one.kept and self._same_name(one, call)]

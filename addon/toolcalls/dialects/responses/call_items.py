@@ -94,6 +94,7 @@ class CallItems:
     def _take_live_fragment(
         self, item: CallItem, live: LiveCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
     ) -> None:
+        """Send as much of a fragment as keeps the arguments a strict JSON prefix, and hold the rest."""
         part = live.next_part(item.call)
         sent = part.arguments if part is not None else ""
         if text and not sent:
@@ -118,6 +119,7 @@ class CallItems:
     def _write(
         self, items: list[CallItem], finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False
     ) -> None:
+        """Send these calls, without those that the client does not get."""
         for item, done in self._answer.complete_items(items, finish, drop_refused=drop_refused):
             if done.live is not None:
                 reply.out += self._writer.rest(item, done.live, done.outcome)

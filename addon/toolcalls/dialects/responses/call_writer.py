@@ -76,6 +76,7 @@ class CallWriter:
         return [*out, self._arguments_done(item, FUNCTION, name, text), self._ended(item, body)]
 
     def _beginning(self, item: CallItem, form: ItemKind, body: Json, text: str) -> list[bytes]:
+        """The announcement and the delta of a complete call."""
         writer, call = self._writer, item.call
         fields = {"output_index": item.index, "item": body}
         added, delta = _source(call.announcement), call.first
@@ -88,6 +89,7 @@ class CallWriter:
         return [first, fill_placeholder(writer.write(f"{form.events}.delta", fields, wanted), pieces)]
 
     def _arguments_done(self, item: CallItem, form: ItemKind, name: str, text: str) -> bytes:
+        """The event with the whole arguments of a call."""
         done = _source(item.call.arguments_done)
         pieces = _missing_pieces(item.call, done.message if done else {}, form.field, text)
         fields = {**_position(item), form.field: PLACEHOLDER if pieces else text}
@@ -99,6 +101,7 @@ class CallWriter:
         return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
     def _ended(self, item: CallItem, body: Json) -> bytes:
+        """The event that ends the item of a call."""
         key = FUNCTION.field
         ended = _source(item.call.end)
         pieces = _missing_pieces(item.call, ended.item if ended else {}, key, str(body.get(key, "")))

@@ -375,6 +375,7 @@ def _error_in(incoming: IncomingEvent) -> Json | None:
 
 
 def _type_of(item: Json) -> str:
+    """The type of an item; if the server left it out, the type that its fields show, or ""."""
     kind = item.get("type")
     if isinstance(kind, str) and kind:
         return kind

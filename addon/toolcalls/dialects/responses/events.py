@@ -75,6 +75,7 @@ def read_incoming(raw: bytes, line: str, data: str, repeated: RepeatedString) ->
 
 
 def _read_incoming(raw: bytes, line: str, data: str) -> IncomingEvent | None:
+    """Parse an event; if it ends an item, the item is parsed on its own, because its source text is kept."""
     start = data.find('"item":') if line == ENDED else -1
     try:
         if start >= 0:

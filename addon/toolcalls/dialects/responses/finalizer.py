@@ -135,6 +135,7 @@ class Finalizer:
         self._calls.flush_found(reply, drop_refused=True)
 
     def _response(self) -> Json:
+        """The response as the server last announced it, or a new one if it never did."""
         response = (payload.object_in(self.created) or {}).get("response")
         if isinstance(response, dict):
             return response

@@ -67,6 +67,7 @@ class ListedItems:
                 self.unseen.append((position, entry))
 
     def _match(self, item: Item, entry: Json) -> None:
+        """Note that an entry is about an item."""
         self.entries[item.index] = entry
         if isinstance(item, CallItem) and item.type == entry.get("type"):
             item.call.note_listed(entry_in(entry, None))
@@ -75,6 +76,7 @@ class ListedItems:
 
 
 def _same_item(item: Item, entry: Json) -> bool:
+    """Whether an entry is about this item, by its type and its ids."""
     if isinstance(item, CallItem):
         if entry.get("type") not in (CALL, item.type):
             return False

@@ -38,6 +38,7 @@ FAMILIES = {
 
 
 def family_of(stem: str, incoming: IncomingEvent) -> PartFamily:
+    """The family of an event. `stem`: its type without the last word; a content_part says itself what it is."""
     family = FAMILIES[stem]
     part = incoming.message.get("part")
     if stem == "response.content_part" and isinstance(part, dict):

@@ -189,6 +189,7 @@ class TextItems:
                 content[number] = {**entry, "text": self._text_sent(part)}
 
     def _item(self, family: PartFamily, incoming: IncomingEvent, reply: ReplyBuilder) -> Item:
+        """The item that an event about a text belongs to, announced if the upstream did not."""
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
         item = family.find(self._items, incoming)
         if item is None:

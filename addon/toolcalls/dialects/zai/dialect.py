@@ -108,7 +108,10 @@ class Zai(Dialect):
     def close(self) -> Replace | None:
         if not self._begun or self._over:
             return None
-        return Replace(tuple(self._end() if self._done else self._break_off()))
+        if self._done:
+            return Replace(tuple(self._end()))
+        # The stream ended without `done`: a call that may be incomplete is not sent.
+        return Replace((*self._drop_unfinished(), *self._finish("length")))
 
     def body(self, body: bytes) -> bytes:
         """The body unchanged: there is no answer in one JSON document, because clients always stream."""
@@ -199,16 +202,13 @@ class Zai(Dialect):
         out = [] if self._done else self._end_turn(Finish.UNKNOWN)
         return out + self._finish("length" if self._reason == "length" else "stop")
 
-    def _break_off(self) -> list[bytes]:
-        """The stream ended without `done`: a call that may be incomplete is not sent."""
-        return self._drop_unfinished() + self._finish("length")
-
     def _fail(self, error: UpstreamError) -> list[bytes]:
         """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         self._over = True
         return self._drop_unfinished() + failure(error.message, "upstream_error", error.code)
 
     def _drop_unfinished(self) -> list[bytes]:
+        """Break the answer off: the chunks with its text and its complete calls."""
         self._answer.broken_off = True
         out = self._take_parts(self._reader.end_thinking())
         return out + self._complete(Finish.CUT)
