@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from toolcalls.dialects.reader_writer import AnswerReader, AnswerWriter, ProtocolTraits, ReaderWriterDialect
+from toolcalls.dialects.answer_io import AnswerReader, AnswerWriter, ProtocolTraits
+from toolcalls.dialects.reader_writer import ReaderWriterDialect
 from toolcalls.mend.finish import Finish
 from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy

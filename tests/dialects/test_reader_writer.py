@@ -12,7 +12,7 @@ from tests.dialects import invented_protocol
 from tests.dialects.test_chat import question
 from tests.splits import mend
 from toolcalls import engine
-from toolcalls.dialects.reader_writer import ProtocolTraits
+from toolcalls.dialects.answer_io import ProtocolTraits
 from toolcalls.mend.finish import Finish
 from toolcalls.policy import Policy
 from toolcalls.turn.parts import ReadEvent, Stop, TextDelta
@@ -184,9 +184,8 @@ LS = {"tool": "Bash", "json": '{"command": "ls"}'}
 @pytest.fixture
 def _whole_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls come in one piece, and an id is optional."""
-    traits = ProtocolTraits(whole_calls=True, text_key="say", arguments_key="json")
+    traits = ProtocolTraits(whole_calls=True, needs_ids=False, text_key="say", arguments_key="json")
     monkeypatch.setattr(invented_protocol.InventedReader, "traits", traits)
-    monkeypatch.setattr(invented_protocol.InventedWriter, "ids", False)
 
 
 @pytest.mark.usefixtures("_whole_calls")

@@ -120,7 +120,7 @@ script.ReloadInterval = 0.05'''),),
     Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call, by their item and by their meaning",
-        ((ENGINE + "turn/item_assembler.py", "            snapshot.wire_id\n            and call is not None", "            False\n            and call is not None"),
+        ((ENGINE + "turn/item_assembler.py", "            snapshot.wire_id\n            and before is not None", "            False\n            and before is not None"),
          (ENGINE + "turn/item_assembler.py", "return _behind_the_end(known)", "pass"),
          (ENGINE + "turn/resent.py", "call.sent_whole = self._repeats(call)", "call.sent_whole = False")),
     ),

@@ -49,8 +49,7 @@ class Told:
         return self.strict
 
 
-OneIndex = CallsAtIndex[Told]
-Happening = Callable[[OneIndex, list[Told]], None]
+Happening = Callable[[CallsAtIndex, list[Told]], None]
 
 
 def _begin(number: int, *, sure: bool = True) -> Happening:
@@ -61,11 +60,11 @@ def _go_on(number: int, *, sure: bool) -> Happening:
     return lambda at_index, calls: at_index.note_fragment(calls[number], sure=sure)
 
 
-def _doubt(at_index: OneIndex, calls: list[Told]) -> None:
+def _doubt(at_index: CallsAtIndex, calls: list[Told]) -> None:
     at_index.require_all_or_none()
 
 
-def _refuse(at_index: OneIndex, calls: list[Told]) -> None:
+def _refuse(at_index: CallsAtIndex, calls: list[Told]) -> None:
     at_index.distrust()
 
 
@@ -111,7 +110,7 @@ NONE = (
 
 def judged(name: str, *strict: bool, complete: bool = True, left_out: int | None = None) -> list[bool]:
     """Whether each call is believed."""
-    at_index: OneIndex = CallsAtIndex()
+    at_index = CallsAtIndex()
     calls = [Told(each) for each in strict]
     for happen in HAPPENINGS[name]:
         happen(at_index, calls)
@@ -155,7 +154,7 @@ def test_a_call_that_turned_out_to_be_none_does_not_spoil_the_others() -> None:
 
 
 def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
-    at_index: OneIndex = CallsAtIndex()
+    at_index = CallsAtIndex()
     call = Told(refusal_reason="cut off")
     at_index.begin(call)
     at_index.distrust()
@@ -165,7 +164,7 @@ def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
 
 def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
     """What is unsure is held: it must not be out before it is refused."""
-    at_index: OneIndex = CallsAtIndex()
+    at_index = CallsAtIndex()
     one, two, three = Told(), Told(), Told()
     at_index.begin(one)
     at_index.begin(two)
@@ -177,7 +176,7 @@ def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
 
 
 def test_the_last_call_of_a_place_is_the_last_one_begun() -> None:
-    at_index: OneIndex = CallsAtIndex()
+    at_index = CallsAtIndex()
     assert not at_index.calls
     one, two = Told(strict=True), Told(strict=False)
     at_index.begin(one)

@@ -456,15 +456,20 @@ def test_id_and_name_in_every_delta_of_z_ai_are_one_call() -> None:
 # The rule alone
 
 
+def kept(resent: ResentCalls, *calls: ComparedCall) -> list[bool]:
+    resent.compare(list(calls))
+    return [call.kept for call in calls]
+
+
 def test_calls_without_an_id_are_calls_of_their_own() -> None:
-    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("", "Bash", LS), ComparedCall("", "Bash", LS)]) == [
+    assert kept(ResentCalls(QUESTION.tools), ComparedCall("", "Bash", LS), ComparedCall("", "Bash", LS)) == [
         True,
         True,
     ]
 
 
 def test_a_name_in_another_spelling_is_the_same_name() -> None:
-    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", LS), ComparedCall("a", "bash", LS)]) == [
+    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", LS), ComparedCall("a", "bash", LS)) == [
         True,
         False,
     ]
@@ -472,27 +477,25 @@ def test_a_name_in_another_spelling_is_the_same_name() -> None:
 
 def test_what_went_out_is_remembered() -> None:
     resent = ResentCalls(QUESTION.tools)
-    assert resent.keep_new([ComparedCall("a", "Bash", LS)]) == [True]
-    assert resent.keep_new([ComparedCall("a", "Bash", SPACED), ComparedCall("b", "Bash", LS)]) == [False, True]
+    assert kept(resent, ComparedCall("a", "Bash", LS)) == [True]
+    assert kept(resent, ComparedCall("a", "Bash", SPACED), ComparedCall("b", "Bash", LS)) == [False, True]
 
 
 def test_a_beginning_gives_way_to_the_whole_and_the_whole_stays_before_a_beginning() -> None:
     half = '{"command":"l'
-    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", half), ComparedCall("a", "Bash", LS)]) == [
+    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", half), ComparedCall("a", "Bash", LS)) == [
         False,
         True,
     ]
-    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", LS), ComparedCall("a", "Bash", half)]) == [
+    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", LS), ComparedCall("a", "Bash", half)) == [
         True,
         False,
     ]
-    assert ResentCalls(QUESTION.tools).keep_new([ComparedCall("a", "Bash", ""), ComparedCall("a", "Bash", LS)]) == [
+    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", ""), ComparedCall("a", "Bash", LS)) == [
         False,
         True,
     ]
-    assert ResentCalls(QUESTION.tools).keep_new(
-        [ComparedCall("a", "Bash", PWD), ComparedCall("a", "Bash", half)]
-    ) == [
+    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", PWD), ComparedCall("a", "Bash", half)) == [
         True,
         True,
     ]

@@ -11,7 +11,7 @@ def call(arguments: str) -> AssembledCall:
 
 
 def test_an_index_begins_anew_when_each_call_that_began_there_has_ended() -> None:
-    by_index: CallsByIndex[AssembledCall] = CallsByIndex()
+    by_index = CallsByIndex()
     first, second = call("{"), call("{}")
     by_index.begin(0, first)
     by_index.end(0)
@@ -21,7 +21,7 @@ def test_an_index_begins_anew_when_each_call_that_began_there_has_ended() -> Non
 
 
 def test_a_call_that_begins_at_the_index_of_one_that_has_not_ended_shares_its_fate() -> None:
-    by_index: CallsByIndex[AssembledCall] = CallsByIndex()
+    by_index = CallsByIndex()
     first, second, other = call("{"), call("{}"), call("{}")
     by_index.begin(0, first)
     by_index.begin(1, other)

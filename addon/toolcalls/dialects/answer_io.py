@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from ..turn.answer import CompletedCall
 from ..turn.finish_reason import FinishWords
+from ..turn.fragment_answer import AnswerTraits
 from ..turn.live import LivePart
 from ..turn.parts import ReadEvent
 from ..wire.events import Event
@@ -18,14 +19,9 @@ R = TypeVar("R", bound=ReadEvent)
 
 
 @dataclass(slots=True, frozen=True)
-class ProtocolTraits:
+class ProtocolTraits(AnswerTraits):
     """The properties of a protocol that decide when something is sent to the client."""
 
-    whole_calls: bool = False
-    """Calls arrive in one piece, so anything after a call shows that it is complete. If the finish reason says that
-    the answer was cut off, the last call may be half a call that the server closed."""
-    needs_finish_reason: bool = False
-    """Every complete answer has a known finish reason. Without one, a call written as text stays text."""
     end_always_waits: bool = False
     """The finish reason always waits, so an event that also contains text is split and never sent unchanged."""
     text_key: str = ""
@@ -54,16 +50,10 @@ class StreamWriter(ABC, Generic[R]):
 
     words: FinishWords
     """The protocol's finish reasons."""
-    ids: bool = True
-    """Every call needs an id. If False, a call that arrived without an id is sent without one."""
 
     @abstractmethod
     def text(self, read: R | None, text: str) -> bytes:
         """An event with this text, modelled on `read`. `read` is None if there is no event to copy from."""
-
-    @abstractmethod
-    def rest(self, read: R) -> bytes:
-        """The event without its text, its calls and its finish reason."""
 
     @abstractmethod
     def calls(self, read: R) -> bytes:
@@ -83,15 +73,13 @@ class StreamWriter(ABC, Generic[R]):
         `held`: nothing of the event is sent now.
         """
 
+    @abstractmethod
     def without_calls(self, read: R, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
         """Everything in an event except its calls, its finish reason and what is sent together with that reason.
 
         `texts`: events that replace the event's text; None: keep its own text.
         `calls_follow`: parts of the event's calls are sent right after this.
         """
-        if texts is None:
-            texts = [self.text(read, read.text)] if read.text else []
-        return [*texts, self.rest(read)] if read.has_other_content and read.stop is None else texts
 
     def ends_again(self, read: R) -> bool:
         """Whether this event with a finish reason replaces the one that is already waiting."""
@@ -116,6 +104,15 @@ class StreamWriter(ABC, Generic[R]):
 
 class AnswerWriter(StreamWriter[ReadEvent]):
     """Writes what an answer releases as events of one protocol, or as a whole body."""
+
+    @abstractmethod
+    def rest(self, read: ReadEvent) -> bytes:
+        """The event without its text, its calls and its finish reason."""
+
+    def without_calls(self, read: ReadEvent, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
+        if texts is None:
+            texts = [self.text(read, read.text)] if read.text else []
+        return [*texts, self.rest(read)] if read.has_other_content and read.stop is None else texts
 
     @abstractmethod
     def document(self, read: ReadEvent, texts: list[str], calls: list[CompletedCall], reason: str | None) -> bytes:

@@ -12,16 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..mend.finish import Finish
-from ..mend.mender import Mender
 from ..policy import Policy
-from ..request.request import Request
 from ..turn.answer import CompletedCall
 from ..turn.assembled_call import AssembledCall
 from ..turn.fragment_answer import FragmentAnswer
 from ..turn.parts import Fragment, OtherDelta, ReadEvent, ReasoningDelta, Stop, TextDelta
 from ..turn.text_search import SearchResult, TextPiece
 from ..unread.fast_path import PASSING_TEXT, CallFragments, Lesson
-from ..wire.events import PASS, Event, Hold, Verdict
+from ..wire.events import PASS, Hold, Verdict
 from .answer_io import ProtocolTraits, StreamWriter
 from .reply_builder import ReplyBuilder
 
@@ -59,17 +57,13 @@ class AnswerStream:
 
     def __init__(
         self,
-        request: Request,
+        answer: FragmentAnswer,
         policy: Policy,
-        mender: Mender,
         traits: ProtocolTraits,
         writer: StreamWriter[Any],
         name: str = "",
-        answer: FragmentAnswer | None = None,
     ) -> None:
-        self.answer = answer or FragmentAnswer(
-            request, policy, mender, whole_calls=traits.whole_calls, needs_finish_reason=traits.needs_finish_reason
-        )
+        self.answer = answer
         self._policy = policy
         self._traits = traits
         self._writer = writer
@@ -96,7 +90,7 @@ class AnswerStream:
 
     # An event
 
-    def take(self, event: Event, read: ReadEvent) -> Verdict:
+    def take(self, read: ReadEvent) -> Verdict:
         """Take the text, the calls and the finish reason of an event."""
         self.lesson = None
         fragments = read.fragments
@@ -110,7 +104,7 @@ class AnswerStream:
             self._writer.remember(read, held=True)
             self._gather(read, fragments)
             return self._hold
-        reply = ReplyBuilder(event.raw)
+        reply = ReplyBuilder(read.raw)
         stop = read.stop
         follows = self._traits.whole_calls and self._follows_calls(read)
         if follows:
@@ -271,18 +265,17 @@ class AnswerStream:
 
     def _send(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> bool:
         """Send every gathered call. True if a call was refused and the client has no part of it."""
-        calls = self.answer.complete(finish, drop_refused=drop_refused, ids=self._writer.ids)
+        calls = self.answer.complete(finish, drop_refused=drop_refused)
         reply.release(self._calls_key)
         unchanged = self._unchanged_events(calls) if self._sources else set()
-        written: set[int] = set()
         for call in calls:
             source = self._sources.pop(id(call.assembled), None)
             if call.live is not None:
                 rest = call.live.rest(call.outcome)
                 reply.out += [self._writer.rest_of_call(call.live.number, rest)] if rest else []
             elif source is not None and id(source) in unchanged:
-                reply.out += [source.raw] if id(source) not in written else []
-                written.add(id(source))
+                if source.calls[0] is call.assembled:
+                    reply.out.append(source.raw)
                 if source.ends:
                     reply.release(self._end_key)
                     self._waiting_end = None
@@ -404,13 +397,12 @@ class AnswerStream:
         return str(self.answer.true_reason(self._writer.words) or self._writer.words.stop)
 
     def _text_lesson(self, read: ReadEvent) -> Lesson | None:
+        """How to handle events like this one, which passed, without parsing them."""
         part = read.parts[0] if len(read.parts) == 1 else None
         if isinstance(part, TextDelta) and part.text and self._traits.text_key:
             return Lesson(self._traits.text_key, part.text, self.answer.search or PASSING_TEXT)
         if isinstance(part, ReasoningDelta) and part.key:
             return Lesson(part.key, part.text, self.answer.reasoning or PASSING_TEXT)
-        if isinstance(part, OtherDelta) and part.key:
-            return Lesson(part.key, part.text, PASSING_TEXT)
         return None
 
 

@@ -18,6 +18,7 @@ def read_content(content: Any) -> list[OtherDelta]:
 
 
 def _read_entry(entry: Any) -> OtherDelta:
+    """The part for one entry of a list: what the client sees in it."""
     if not isinstance(entry, dict):
         return OtherDelta(shown=shown_text(entry))
     if entry.get("type") in _REASONING:

@@ -6,20 +6,21 @@ the writer turns those into events.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
+from ..turn.fragment_answer import FragmentAnswer
 from ..turn.parts import Failure, ReadEvent
+from ..turn.whole_answer import mend_answer
 from ..unread.fast_path import Lesson
 from ..wire.events import PASS, Event, Replace, Verdict, joined
-from .answer_io import AnswerReader as AnswerReader
-from .answer_io import AnswerWriter as AnswerWriter
-from .answer_io import ProtocolTraits as ProtocolTraits
+from .answer_io import AnswerReader, AnswerWriter
 from .answer_stream import AnswerStream
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
-from .whole_document import mend_document
 
 LINE_ENDS = (b"\n", b"\r")
 _DONE = "[DONE]"
@@ -34,7 +35,9 @@ class ReaderWriterDialect(Dialect):
     def __init__(
         self, request: Request, policy: Policy, mender: Mender, reader: AnswerReader, writer: AnswerWriter
     ) -> None:
-        self._stream = AnswerStream(request, policy, mender, reader.traits, writer)
+        self._stream = AnswerStream(
+            FragmentAnswer(request, policy, mender, reader.traits), policy, reader.traits, writer
+        )
         self._request = request
         self._policy = policy
         self._mender = mender
@@ -63,7 +66,7 @@ class ReaderWriterDialect(Dialect):
             return self._pass(event)
         if any(isinstance(part, Failure) for part in read.parts):
             return self._fail(event)
-        verdict = self._stream.take(event, read)
+        verdict = self._stream.take(read)
         self.lesson = self._stream.lesson
         return verdict
 
@@ -122,4 +125,18 @@ class ReaderWriterDialect(Dialect):
         return self._writer.keep_alive()
 
     def body(self, body: bytes) -> bytes:
-        return mend_document(body, self._request, self._policy, self._mender, self._reader, self._writer)
+        read = self._reader.read(Event(body, body.decode("utf-8", "replace")))
+        if read is None or any(isinstance(part, Failure) for part in read.parts):
+            return body
+        traits = self._reader.traits
+        if read.stop is None:
+            # The body may be the first line of a stream that was cut off there.
+            traits = replace(traits, needs_finish_reason=True)
+        answer = FragmentAnswer(self._request, self._policy, self._mender, traits)
+        mended = mend_answer(read, answer, self._writer.words)
+        if mended is None:
+            return body
+        silent = mended.calls and self._policy.null_content
+        texts = ["" for _ in mended.texts] if silent else mended.texts
+        reason = None if mended.reason is None else str(mended.reason)
+        return self._writer.document(read, [*texts, *mended.notes], mended.calls, reason)

@@ -42,3 +42,10 @@ class ReplyBuilder:
 
     def replacement(self) -> Replace:
         return Replace(tuple(self.out), tuple(self._release), tuple(self._hold))
+
+
+def replaced(verdict: Verdict, raw: bytes) -> Replace:
+    """The verdict on an event that we rewrote, as a Replace, so that the rewritten bytes are sent."""
+    if isinstance(verdict, Hold):
+        return Replace(hold=((verdict.key, raw),))
+    return verdict if isinstance(verdict, Replace) else Replace((raw,))

@@ -7,9 +7,10 @@ may be released.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..mend.finish import Finish
 from ..mend.mender import Mender
@@ -54,7 +55,10 @@ class CompletedCall:
         return outcome.status == "valid" and outcome.id in (assembled.id, "")
 
 
-class Answer:
+C = TypeVar("C", bound=AssembledCall)
+
+
+class Answer(ABC, Generic[C]):
     """The state of one answer: a choice, a message, a candidate. Its subclasses know how its calls are gathered."""
 
     __slots__ = (
@@ -68,6 +72,7 @@ class Answer:
         "finds_calls",
         "incomplete",
         "model_refused",
+        "needs_ids",
         "other_tools",
         "outgoing",
         "reasoning",
@@ -97,6 +102,8 @@ class Answer:
         """The keys of calls that were sent while they arrived: a later call with such a key may be a repetition."""
         self._live_answer: str | None = None
         """The id of the answer in which the first of them began: a call of another answer may be a repetition too."""
+        self.needs_ids = True
+        """Every call needs an id. False: a call that arrived without one is sent without one."""
         self.incomplete = False
         """Of the calls released last, one was refused or turned out to be no call."""
         self.other_tools = False
@@ -213,46 +220,40 @@ class Answer:
 
     # Calls
 
-    def next_live_part(self, assembled: AssembledCall) -> LivePart | None:
+    def next_live_part(self, call: C) -> LivePart | None:
         """The part of a call that may be sent before it is complete (`toolfix_aggregate=false`); None: nothing."""
-        live = self.go_live(assembled)
-        return live.next_part(assembled) if live is not None else None
+        live = self.go_live(call)
+        return live.next_part(call) if live is not None else None
 
-    def go_live(self, assembled: AssembledCall) -> LiveCall | None:
+    def go_live(self, call: C) -> LiveCall | None:
         """The state of a call that is sent while it arrives; None if the call has to wait."""
-        if assembled.live is None and not self._may_repeat(assembled) and self._may_go_live(assembled):
-            assembled.live = self._new_live(assembled)
-            self._live_keys.add(assembled.key)
-            self._live_answer = assembled.answer_id if self._live_answer is None else self._live_answer
+        if call.live is None and not self._may_repeat(call) and self._may_go_live(call):
+            call.live = self._new_live(call)
+            self._live_keys.add(call.key)
+            self._live_answer = call.answer_id if self._live_answer is None else self._live_answer
             self.outgoing.sent += 1
-        return assembled.live
+        return call.live
 
-    def _may_repeat(self, assembled: AssembledCall) -> bool:
+    def _may_repeat(self, call: C) -> bool:
         """Whether the call must be compared before it is sent: another one has its key or is of another answer."""
-        if self._live_answer not in (None, assembled.answer_id):
+        if self._live_answer not in (None, call.answer_id):
             return True
-        named = bool(assembled.id) and assembled.key in self._live_keys
-        return named or self.outgoing.resent.knows(assembled.key)
+        named = bool(call.id) and call.key in self._live_keys
+        return named or self.outgoing.resent.knows(call.key)
 
-    def _may_go_live(self, assembled: AssembledCall) -> bool:
-        unclear = assembled.refusal_reason or assembled.all_or_none
-        waits = not (assembled.names and assembled.begun)
-        return not (unclear or waits or assembled.again or assembled.restated)
+    @abstractmethod
+    def _may_go_live(self, call: C) -> bool:
+        """Whether everything that the client gets first of a call is known and final."""
 
-    def _new_live(self, assembled: AssembledCall) -> LiveCall:
-        name = full_name(assembled.names, self._tools)
-        return LiveCall(self.outgoing.sent, self._mender.ids.unique(assembled.id), name)
+    @abstractmethod
+    def _new_live(self, call: C) -> LiveCall:
+        """The state of a call of which the client gets the first part now."""
 
     def release(
-        self,
-        assembled_calls: Sequence[AssembledCall],
-        finish: Finish,
-        *,
-        drop_refused: bool = False,
-        ids: bool = True,
+        self, assembled_calls: Sequence[C], finish: Finish, *, drop_refused: bool = False
     ) -> list[CompletedCall]:
-        """Decide and release these calls and all that were found in text. `ids`: each call needs an id."""
-        out = self._complete_gathered(assembled_calls, finish, drop_refused, ids)
+        """Decide and release these calls and all that were found in text."""
+        out = self._complete_gathered(assembled_calls, finish, drop_refused)
         # A lazy iterator: `sent` must be read right after each call is decided and counted.
         found = self.outgoing.complete_found(drop_refused=drop_refused)
         out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
@@ -260,12 +261,12 @@ class Answer:
         return out
 
     def _complete_gathered(
-        self, assembled_calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
+        self, assembled_calls: Sequence[C], finish: Finish, drop_refused: bool
     ) -> list[CompletedCall]:
         """Decide these calls, and return those that are not repetitions."""
-        calls = [self._gathered(assembled, finish, ids) for assembled in assembled_calls]
+        calls = [self._gathered(assembled, finish) for assembled in assembled_calls]
         out: list[CompletedCall] = []
-        outcomes = self.outgoing.complete(calls, finish, drop_refused=drop_refused)
+        outcomes = self.outgoing.complete(calls, drop_refused=drop_refused)
         self.incomplete = False
         for assembled, call, outcome in zip(assembled_calls, calls, outcomes, strict=True):
             if outcome is not None:
@@ -277,29 +278,29 @@ class Answer:
             )
         return out
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
-        """The call as its fragments describe it. `finish`: how the answer ended. `ids`: the call must have an id."""
-        live = assembled.live
-        name = full_name(assembled.names, self._tools)
-        text = assembled.decide_arguments()[0]
-        if assembled.unfinished:
-            assembled.refuse(CUT_INSIDE)
+    def _gathered(self, call: C, finish: Finish) -> GatheredCall:
+        """The call as its fragments describe it. `finish`: how the answer ended."""
+        live = call.live
+        name = full_name(call.names, self._tools)
+        text = call.decide_arguments()[0]
+        if call.unfinished:
+            call.refuse(CUT_INSIDE)
         if live is not None and live.name != name:
-            assembled.refuse(RENAMED_LIVE)
-        compared = assembled.to_compare(name)
+            call.refuse(RENAMED_LIVE)
+        compared = call.to_compare(name)
         compared.out = live is not None
-        own_finish = assembled.finish_for(finish)
-        arguments, steps = (text, ()) if live is not None else assembled.final_arguments(own_finish)
-        value, assembled.value = assembled.value, None
+        own_finish = call.finish_for(finish)
+        arguments, steps = (text, ()) if live is not None else call.final_arguments(own_finish)
+        value, call.value = call.value, None
         return GatheredCall(
             live.name if live is not None else name,
             arguments,
-            assembled.id if ids else assembled.id or None,
-            (*assembled.steps, *steps),
-            assembled.refusal_reason,
+            call.id if self.needs_ids else call.id or None,
+            (*call.steps, *steps),
+            call.refusal_reason,
             finish=own_finish,
             value=value if arguments is text else None,
-            live=live.arguments if live is not None else None,
+            live=live,
             compared=compared,
         )
 

@@ -20,7 +20,7 @@ from .fragments import full_arguments, full_name, mixed
 from .live import LiveCall
 from .parts import Fragment, Index
 from .refusal_reasons import MIXED
-from .resent import ComparedCall
+from .resent import Arrival, ComparedCall
 
 _BEGUN_MARK = re.compile(r"(?:(?<!`)`{1,2}|<[^<>]{0,60}|\[[^\[\]]{0,40})\s*\Z")
 """The beginning of a fence or of a token."""
@@ -211,10 +211,10 @@ class AssembledCall:
         """Its form for comparisons with other calls of the answer."""
         text, _ = self.final_arguments(Finish.COMPLETE)
         index = f"\0{self.index}"
-        compared = ComparedCall(self.key, name, text, index, certain=not self.refusal_reason, restated=self.restated)
-        compared.borrowed = self.again and not self.id
-        compared.answer_id = self.answer_id
-        return compared
+        # A call without an id that may be an earlier one has the key of that call.
+        has_id = self.key not in ("", index) and not (self.again and not self.id)
+        arrival = Arrival(has_id, self.answer_id)
+        return ComparedCall(self.key, name, text, index, not self.refusal_reason, self.restated, arrival)
 
     def is_strict(self) -> bool:
         """Whether the arguments, as they arrived, are one JSON object that the tool can take."""

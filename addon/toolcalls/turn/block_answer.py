@@ -14,7 +14,6 @@ from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
-from .assembled_call import AssembledCall
 from .block_assembler import BlockAssembler
 from .block_call import BlockCall
 from .calls_at_index import refuse
@@ -25,7 +24,7 @@ from .searched_texts import SearchedTexts
 from .text_search import SearchResult
 
 
-class BlockAnswer(Answer):
+class BlockAnswer(Answer[BlockCall]):
     __slots__ = ("_texts", "assembler", "text_block")
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, *, invalid_tail: str = "") -> None:
@@ -111,7 +110,7 @@ class BlockAnswer(Answer):
         self, calls: list[BlockCall], finish: Finish, *, drop_refused: bool = False
     ) -> list[CompletedCall]:
         """Decide and release these calls."""
-        out = self._complete_gathered(calls, finish, drop_refused, ids=True)
+        out = self._complete_gathered(calls, finish, drop_refused)
         for call in calls:
             call.done = True
         return out
@@ -127,11 +126,11 @@ class BlockAnswer(Answer):
             refuse([call])
         return self.complete_calls([call], finish, drop_refused=drop_refused)[0]
 
-    def _may_go_live(self, call: AssembledCall) -> bool:
+    def _may_go_live(self, call: BlockCall) -> bool:
         # The beginning is sent at once and cannot be taken back.
-        return isinstance(call, BlockCall) and bool(call.name) and not call.given and not call.fragments
+        return bool(call.name) and not call.given and not call.fragments
 
-    def _new_live(self, call: AssembledCall) -> LiveCall:
+    def _new_live(self, call: BlockCall) -> LiveCall:
         identity = self._mender.ids.safe(call.id)
         call.steps = () if identity == call.id else ("new id",)
         return LiveCall(self.outgoing.sent, identity, call.name, holds_commas=False)

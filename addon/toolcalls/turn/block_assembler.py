@@ -14,7 +14,7 @@ from ..wire.events import MOST_CALLS, LimitReached
 from ..work import Work
 from .block_call import BlockCall
 from .call_assembler import CallAssembler
-from .calls_at_index import CallsByIndex, refuse
+from .calls_at_index import refuse
 from .fragments import may_begin
 from .parts import CallStart, Fragment, Index
 
@@ -23,17 +23,11 @@ class BlockAssembler(CallAssembler[BlockCall]):
     __slots__ = ("_at", "_count", "_last", "_unended")
 
     def __init__(self, tools: Tools, work: Work) -> None:
-        """`work`: the work budget of the response."""
-        self.calls = []
-        self._tools = tools
-        self._work = work
-        self._calls_by_index = CallsByIndex()
+        super().__init__(tools, work)
         self._at: dict[Index, BlockCall] = {}
         self._unended: dict[int, BlockCall] = {}
         self._last: BlockCall | None = None
-        self._incomplete = []
         self._count = 0
-        self.answer_id = ""
 
     def begin(self, start: CallStart) -> BlockCall:
         """The call of a start event: a new call, or one whose start is repeated or follows its first fragments."""

@@ -17,14 +17,17 @@ class CallAssembler(Generic[C]):
     """The calls of one answer that were not released yet, in the order in which they began."""
 
     __slots__ = ("_calls_by_index", "_incomplete", "_tools", "_work", "answer_id", "calls")
-    _calls_by_index: CallsByIndex[C]
-    _tools: Tools
-    _work: Work
-    answer_id: str
-    """The id of the answer as it arrives now: another one means that the answer began again."""
-    calls: list[C]
-    _incomplete: list[C]
-    """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
+
+    def __init__(self, tools: Tools, work: Work) -> None:
+        """`work`: the work budget of the response."""
+        self._tools = tools
+        self._work = work
+        self.calls: list[C] = []
+        self._calls_by_index = CallsByIndex()
+        self._incomplete: list[C] = []
+        """The calls whose arguments look incomplete, and some that have been completed or have ended since."""
+        self.answer_id = ""
+        """The id of the answer as it arrives now: another one means that the answer began again."""
 
     def others_incomplete(self, call: C) -> list[C]:
         """The other calls that are incomplete. If there are any, each fragment is looked at: it may be theirs."""

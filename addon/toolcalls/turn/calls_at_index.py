@@ -22,47 +22,32 @@ Words that got into a key of another call leave valid JSON, but with an undeclar
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from typing import Generic, Protocol, TypeVar
 
+from .assembled_call import AssembledCall
 from .parts import Index
 from .refusal_reasons import MIXED
 
 
-class CallAtIndex(Protocol):
-    """What the rule needs to know about a call."""
-
-    all_or_none: bool
-
-    def refuse(self, reason: str) -> None: ...
-
-    def is_strict(self) -> bool:
-        """Whether the arguments, as they arrived, are one JSON object that the tool can take."""
-        ...
-
-
-C = TypeVar("C", bound=CallAtIndex)
-
-
-def refuse(calls: Iterable[CallAtIndex]) -> None:
+def refuse(calls: Iterable[AssembledCall]) -> None:
     """Refuse all these calls: a fragment may belong to any of them."""
     for call in calls:
         call.refuse(MIXED)
 
 
-class CallsAtIndex(Generic[C]):
+class CallsAtIndex:
     """The calls that began at one index, in order."""
 
     __slots__ = ("_contradictory", "all_or_none", "calls", "unended")
 
     def __init__(self) -> None:
-        self.calls: list[C] = []
+        self.calls: list[AssembledCall] = []
         self.unended = 0
         """How many calls have not ended yet: all, in protocols without an event for the end of a call."""
         self.all_or_none = False
         """A fragment could be attributed only by its order, so either all calls here run or none does."""
         self._contradictory = False
 
-    def begin(self, call: C, *, sure: bool = True) -> None:
+    def begin(self, call: AssembledCall, *, sure: bool = True) -> None:
         """Add a call that begins here. Not `sure`: its beginning may be part of the call before it."""
         all_or_none = bool(self.calls) and not sure
         self.calls.append(call)
@@ -71,7 +56,7 @@ class CallsAtIndex(Generic[C]):
             self.require_all_or_none()
         call.all_or_none = call.all_or_none or self.all_or_none
 
-    def note_fragment(self, call: C, *, sure: bool) -> None:
+    def note_fragment(self, call: AssembledCall, *, sure: bool) -> None:
         """Note that a fragment is added to a call. `sure`: the fragment itself says to which one."""
         if not sure and len(self.calls) > 1:
             self.require_all_or_none()
@@ -99,28 +84,29 @@ class CallsAtIndex(Generic[C]):
             refuse(calls)
 
 
-class CallsByIndex(Generic[C]):
+class CallsByIndex:
     """The calls of one answer by index. If calls end with events of their own, an index begins anew as soon as every
     call that began there has ended."""
 
     __slots__ = ("_begun_with", "all", "indexed", "without_index")
 
     def __init__(self) -> None:
-        self.without_index: CallsAtIndex[C] = CallsAtIndex()
+        self.without_index: CallsAtIndex = CallsAtIndex()
         """The calls that fragments without an index may belong to: all of them."""
-        self.indexed: dict[Index, CallsAtIndex[C]] = {}
+        self.indexed: dict[Index, CallsAtIndex] = {}
         self.all = [self.without_index]
-        self._begun_with: dict[int, CallsAtIndex[C]] = {}
+        self._begun_with: dict[int, CallsAtIndex] = {}
         """`id()` of a call → the calls that began at its index."""
 
-    def at(self, index: Index) -> CallsAtIndex[C]:
+    def at(self, index: Index) -> CallsAtIndex:
+        """The calls at an index, created if it is new."""
         here = self.indexed.get(index)
         if here is None:
             here = self.indexed[index] = CallsAtIndex()
             self.all.append(here)
         return here
 
-    def begin(self, index: Index, call: C) -> None:
+    def begin(self, index: Index, call: AssembledCall) -> None:
         """Add a call that begins with an event of its own. If another at the index has not ended, only the order of
         fragments tells the two apart."""
         if index in self.indexed and not self.indexed[index].unended:
@@ -132,11 +118,11 @@ class CallsByIndex(Generic[C]):
         here.begin(call, sure=False)
         self.without_index.begin(call)
 
-    def continue_at(self, index: Index, call: C) -> None:
+    def continue_at(self, index: Index, call: AssembledCall) -> None:
         """Note that the fragments of a call have this index, although the call began at another one."""
         self.indexed[index] = self._begun_with[id(call)]
 
-    def note_fragment(self, index: Index, call: C, *, sure: bool, has_index: bool) -> None:
+    def note_fragment(self, index: Index, call: AssembledCall, *, sure: bool, has_index: bool) -> None:
         """Note that a fragment at this index is added to a call.
 
         `sure`: it has an id that only this call has. `has_index`: it has an index itself.

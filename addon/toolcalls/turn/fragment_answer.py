@@ -6,6 +6,7 @@ Calls that arrive in one piece (Ollama, Gemini) are single fragments.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..mend.finish import Finish
 from ..mend.mender import Mender
@@ -14,30 +15,36 @@ from ..request.request import Request
 from .answer import Answer, CompletedCall
 from .assembled_call import AssembledCall
 from .fragment_assembler import FragmentAssembler
+from .fragments import full_name
+from .live import LiveCall
 from .outgoing_calls import OutgoingCalls
 from .parts import Fragment
 from .refusal_reasons import CUT_INSIDE
 from .structured_text import new_search
 
 
-class FragmentAnswer(Answer):
-    __slots__ = ("_late", "_needs_finish_reason", "_whole_calls", "assembler")
+@dataclass(slots=True, frozen=True)
+class AnswerTraits:
+    """The properties of a protocol that decide when a call of an answer is complete."""
 
-    def __init__(
-        self,
-        request: Request,
-        policy: Policy,
-        mender: Mender,
-        *,
-        whole_calls: bool = False,
-        needs_finish_reason: bool = False,
-    ) -> None:
-        """`whole_calls`: calls arrive in one piece. `needs_finish_reason`: every complete answer has one."""
+    whole_calls: bool = False
+    """Calls arrive in one piece, so anything after a call shows that it is complete. If the finish reason says that
+    the answer was cut off, the last call may be half a call that the server closed."""
+    needs_finish_reason: bool = False
+    """Every complete answer has a known finish reason. Without one, a call written as text stays text."""
+    needs_ids: bool = True
+    """Every call needs an id. If False, a call that arrived without one is sent without one."""
+
+
+class FragmentAnswer(Answer[AssembledCall]):
+    __slots__ = ("_late", "_traits", "assembler")
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender, traits: AnswerTraits) -> None:
         super().__init__(request, policy, mender, OutgoingCalls(request.tools, mender, awaits_arguments=False))
         self.search = new_search(request, policy, mender, find_calls=self.finds_calls)
-        self._whole_calls = whole_calls
-        self._needs_finish_reason = needs_finish_reason
-        self.assembler = FragmentAssembler(request.tools, whole_calls=whole_calls, work=mender.work)
+        self._traits = traits
+        self.needs_ids = traits.needs_ids
+        self.assembler = FragmentAssembler(request.tools, mender.work, whole_calls=traits.whole_calls)
         self._late = False
         """Fragments arrived after a finish reason, so the reason did not mean that the calls were finished."""
 
@@ -53,7 +60,7 @@ class FragmentAnswer(Answer):
 
     def gather(self, fragment: Fragment) -> AssembledCall | None:
         """Take a fragment and return the call that it belongs to; None if it is empty."""
-        self._late = self._late or (bool(self.reasons) and not self._whole_calls)
+        self._late = self._late or (bool(self.reasons) and not self._traits.whole_calls)
         return self.assembler.add(fragment)
 
     def note_that_more_follows(self) -> None:
@@ -63,18 +70,27 @@ class FragmentAnswer(Answer):
                 break
             call.followed = True
 
-    def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
-        """Decide and release all calls that were gathered or found. `ids`: each call needs an id."""
-        return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused, ids=ids)
+    def complete(self, finish: Finish, *, drop_refused: bool = False) -> list[CompletedCall]:
+        """Decide and release all calls that were gathered or found."""
+        return self.release(self.assembler.hand_out(finish), finish, drop_refused=drop_refused)
+
+    def _may_go_live(self, call: AssembledCall) -> bool:
+        unclear = call.refusal_reason or call.all_or_none
+        waits = not (call.names and call.begun)
+        return not (unclear or waits or call.again or call.restated)
+
+    def _new_live(self, call: AssembledCall) -> LiveCall:
+        name = full_name(call.names, self._tools)
+        return LiveCall(self.outgoing.sent, self._mender.ids.unique(call.id), name)
 
     def _complete_gathered(
-        self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool, ids: bool
+        self, calls: Sequence[AssembledCall], finish: Finish, drop_refused: bool
     ) -> list[CompletedCall]:
         cut = Finish.CUT in self._finishes and self._policy.truncated != "complete"
-        if calls and cut and self._whole_calls:
+        if calls and cut and self._traits.whole_calls:
             # The last call may have been cut off, and then closed by the server, which sends calls whole.
             calls[-1].refuse(CUT_INSIDE)
-        return super()._complete_gathered(calls, finish, drop_refused, ids)
+        return super()._complete_gathered(calls, finish, drop_refused)
 
     def note_passed_reason(self, finish: Finish) -> None:
         """Note a finish reason that the client already has: a call that follows a cut is cut too."""
@@ -82,7 +98,7 @@ class FragmentAnswer(Answer):
             self._finishes.append(finish)
 
     def _finish_of_text(self, finish: Finish) -> Finish:
-        unknown = self._needs_finish_reason and finish is Finish.UNKNOWN
+        unknown = self._traits.needs_finish_reason and finish is Finish.UNKNOWN
         return Finish.CUT if unknown else self.finish_unless_refused(finish)
 
     def trusted_finish(self, finish: Finish) -> Finish:

@@ -39,7 +39,7 @@ from ..work import Work
 from . import payload
 from .assembled_call import AssembledCall
 from .call_assembler import CallAssembler
-from .calls_at_index import CallsAtIndex, CallsByIndex, refuse
+from .calls_at_index import CallsByIndex, refuse
 from .fragments import begins_midway, may_begin
 from .parts import Fragment, Index
 from .refusal_reasons import MIXED
@@ -62,24 +62,24 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         "_whole_calls",
     )
 
-    def __init__(self, tools: Tools, *, whole_calls: bool = False, work: Work | None = None) -> None:
-        """`whole_calls`: a call arrives in one piece, so nothing is ever added to it. `work`: the work budget."""
-        self._tools = tools
-        self._work = work or Work()
+    def __init__(self, tools: Tools, work: Work, *, whole_calls: bool = False) -> None:
+        """`whole_calls`: a call arrives in one piece, so nothing is ever added to it."""
+        super().__init__(tools, work)
         self._whole_calls = whole_calls
         self._unstable = False
         """Ids change with every delta."""
-        self.calls = []
-        self.answer_id = ""
-        self._forget()
+        self.drop()
 
-    def _forget(self) -> None:
-        """Forget everything about the calls so far."""
+    def drop(self) -> None:
+        """Forget the calls so far."""
+        self.calls = []
         self._by_id: dict[str, AssembledCall] = {}
         self._shared_ids: set[str] = set()
         """Ids of more than one call."""
         self._by_index_and_id: dict[tuple[Index, str], AssembledCall] = {}
         self._calls_by_index = CallsByIndex()
+        # A call may begin without an index here: all of these are at one index.
+        self._calls_by_index.indexed[None] = self._calls_by_index.without_index
         self._renamed: set[Index] = set()
         """Indices at which a name was repeated as if a call began: two calls, unless every fragment has the name."""
         self._named: dict[tuple[Index, str], AssembledCall] = {}
@@ -99,21 +99,19 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if self._whole_calls:
             return self._whole(fragment)
         if fragment.repeats_answer:
-            call = self._repeat_from_message(fragment)
-        elif not fragment.id:
-            call = self._by_index(fragment)
-        elif fragment.key in self._by_id:
-            call = self._by_known_id(fragment)
-        else:
-            call = self._by_new_id(fragment)
-        if not fragment.repeats_answer:
-            self._note_index(fragment)
-        if fragment.id and not fragment.repeats_answer:
+            call = self._new_call()
+            call.restated = True
+            call.key = fragment.id
+        elif fragment.id:
+            call = self._by_known_id(fragment) if fragment.key in self._by_id else self._by_new_id(fragment)
             self._by_id[fragment.key] = self._by_index_and_id[fragment.index, fragment.key] = call
             call.note_id(fragment.key)
+        else:
+            call = self._by_index(fragment)
+        if not fragment.repeats_answer:
+            self._note_index(fragment)
         call.id = call.id or fragment.id
-        if fragment.refusal_reason:
-            call.refuse(fragment.refusal_reason)
+        call.refuse(fragment.refusal_reason)
         if fragment.name:
             call.renamed = call.renamed or (call.begun and may_begin(fragment.arguments))
             call.named_twice = call.named_twice or fragment.name == call.name
@@ -122,7 +120,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             call.unnamed = True
         if call.named_twice and call.unnamed:
             # A name that arrives twice, but not with every fragment, may belong to two calls.
-            self._calls_at(call.index).require_all_or_none()
+            self._calls_by_index.at(call.index).require_all_or_none()
             call.all_or_none = True
         if fragment.arguments:
             call.add(fragment.arguments)
@@ -131,16 +129,10 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
             call.extra.update(fragment.extra)
         return call
 
-    def drop(self) -> None:
-        """Forget the calls so far, because they also arrived in another form."""
-        self.calls = []
-        self._forget()
-
     def hand_out(self, finish: Finish) -> list[AssembledCall]:
         """Remove and return the calls: empty ones are left out, strays are joined to the call they belong to."""
         calls = self.calls if self._whole_calls else self.judged(complete=finish is Finish.COMPLETE)
-        self.calls = []
-        self._forget()
+        self.drop()
         return [call for call in calls if not call.empty]
 
     def judged(self, *, complete: bool) -> list[AssembledCall]:
@@ -198,7 +190,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         if fragment.index is None:
             self._some_without_index = True
         else:
-            self._doubtful = self._doubtful or self._calls_at(fragment.index).all_or_none
+            self._doubtful = self._doubtful or self._calls_by_index.at(fragment.index).all_or_none
         if self._some_without_index and self._doubtful:
             self._calls_by_index.without_index.require_all_or_none()
 
@@ -206,7 +198,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _by_index(self, fragment: Fragment) -> AssembledCall:
         """The call of a fragment without an id: the last that began at its index, or a new one."""
-        at_index = self._calls_at(fragment.index)
+        at_index = self._calls_by_index.at(fragment.index)
         here = at_index.calls[-1] if at_index.calls else None
         begins = not fragment.arguments.strip() or may_begin(fragment.arguments)
         if here is None:
@@ -266,7 +258,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _by_known_id(self, fragment: Fragment) -> AssembledCall:
         """The call of a fragment whose id is known."""
-        at_index = self._calls_at(fragment.index)
+        at_index = self._calls_by_index.at(fragment.index)
         known = self._by_id[fragment.key]
         if fragment.index is not None:
             known_here = self._by_index_and_id.get((fragment.index, fragment.key))
@@ -302,7 +294,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         named = bool(fragment.name and known.names)
         goes_on = not closed and (not named or not (blank or may_begin(fragment.arguments)))
         if goes_on or (closed and not named and blank):
-            here = self._calls_at(fragment.index)
+            here = self._calls_by_index.at(fragment.index)
             here.begin(known)
             if not blank:
                 # By its index this is another call.
@@ -312,7 +304,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
 
     def _by_new_id(self, fragment: Fragment) -> AssembledCall:
         """The call of a fragment whose id is new: another call, or one whose ids change."""
-        at_index = self._calls_at(fragment.index)
+        at_index = self._calls_by_index.at(fragment.index)
         here = at_index.calls[-1] if at_index.calls else None
         if here is None:
             return self._begin(fragment)
@@ -340,16 +332,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         at_index.require_all_or_none()
         return self._continue(here, fragment)
 
-    def _repeat_from_message(self, fragment: Fragment) -> AssembledCall:
-        call = self._new_call()
-        call.restated = True
-        call.key = fragment.id
-        return call
-
     # Calls at one index
-
-    def _calls_at(self, index: Index) -> CallsAtIndex[AssembledCall]:
-        return self._calls_by_index.without_index if index is None else self._calls_by_index.at(index)
 
     def _new_call(self) -> AssembledCall:
         if len(self.calls) >= MOST_CALLS:
@@ -373,7 +356,7 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
         for index in {fragment.index, None}:
             self._waiting.setdefault(index, []).append(call)
         if fragment.index is not None:
-            self._calls_at(fragment.index).begin(call, sure=sure)
+            self._calls_by_index.at(fragment.index).begin(call, sure=sure)
             self._doubtful = self._doubtful or not sure
         self._calls_by_index.without_index.begin(call, sure=sure or fragment.index is not None)
         return call

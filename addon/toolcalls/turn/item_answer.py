@@ -20,11 +20,10 @@ from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
 from .answer import Answer, CompletedCall
-from .assembled_call import AssembledCall
 from .freeform_input import RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import ItemCall, is_whole
-from .items import Item, Items, TextPart
+from .items import CallItem, Items, TextPart
 from .live import LiveCall
 from .outgoing_calls import GatheredCall, OutgoingCalls
 from .refusal_reasons import EVENTS_CONTRADICTORY, FREEFORM_UNCLEAR, RENAMED_LIVE
@@ -33,7 +32,7 @@ from .searched_texts import SearchedTexts
 from .text_search import SearchResult
 
 
-class ItemAnswer(Answer):
+class ItemAnswer(Answer[ItemCall]):
     __slots__ = (
         "_named",
         "assembler",
@@ -53,7 +52,7 @@ class ItemAnswer(Answer):
         self.texts = SearchedTexts(request, policy, mender, find_calls=self.finds_calls, has_calls=self._has_calls)
         self.items = items
         self.assembler = ItemAssembler(items, kind, mender.work)
-        self.ended: list[Item] = []
+        self.ended: list[CallItem] = []
         """Calls that have ended and were not released."""
         self._named: tuple[int, set[bytes]] = (0, set())
         """How many items there were, and the meanings of their named calls' arguments."""
@@ -88,55 +87,48 @@ class ItemAnswer(Answer):
         return result
 
     @property
-    def text_undecided(self) -> bool:
-        return self.texts.undecided
-
-    @property
     def _has_text(self) -> bool:
         return self.texts.has_text
 
     def _has_calls(self) -> bool:
         return bool(self.outgoing.sent or self.outgoing.found) or any(
-            item.call is not None for item in self.items.all
+            isinstance(item, CallItem) for item in self.items.all
         )
 
     # Releasing calls
 
-    def pop_decided(self) -> Iterator[Item]:
+    def pop_decided(self) -> Iterator[CallItem]:
         """Remove and yield the first ended calls, as long as nothing that follows can change their arguments."""
-        while self.ended and (call := self.ended[0].call) is not None and call.is_decided():
+        while self.ended and self.ended[0].call.is_decided():
             yield self.ended.pop(0)
 
-    def pop_all(self) -> list[Item]:
+    def pop_all(self) -> list[CallItem]:
         """Remove and return all calls at the end of the answer: first those that have ended, in that order."""
         items, self.ended = self.ended, []
-        items += [item for item in self.items.in_order() if item.call is not None and item.open]
-        self.assembler.judge([item.call for item in items if item.call is not None])
+        items += [item for item in self.items.in_order() if isinstance(item, CallItem) and item.open]
+        self.assembler.judge([item.call for item in items])
         return items
 
     def complete_items(
-        self, items: list[Item], finish: Finish, *, drop_refused: bool = False
-    ) -> list[tuple[Item, CompletedCall]]:
+        self, items: list[CallItem], finish: Finish, *, drop_refused: bool = False
+    ) -> list[tuple[CallItem, CompletedCall]]:
         """Decide and release these calls; returns those that the client gets."""
-        calls = [item.call for item in items if item.call is not None]
-        completed = {
-            id(done.assembled): done for done in self._complete_gathered(calls, finish, drop_refused, ids=True)
-        }
-        out: list[tuple[Item, CompletedCall]] = []
+        calls = [item.call for item in items]
+        completed = {id(done.assembled): done for done in self._complete_gathered(calls, finish, drop_refused)}
+        out: list[tuple[CallItem, CompletedCall]] = []
         for item in items:
             done = completed.get(id(item.call))
-            if item.call is not None and done is not None and not done.outcome.dropped:
+            if done is not None and not done.outcome.dropped:
                 item.call.sent_id = item.call.sent_id or done.outcome.id
                 out.append((item, done))
                 continue
             item.dropped = True
-            compared = item.call.compared if item.call is not None else None
-            self.dropped += compared is not None and compared.kept
+            self.dropped += item.call.compared is not None and item.call.compared.kept
             if done is not None and done.outcome.note:
                 self.noted.append(item.index)
         return out
 
-    def complete_found_items(self, *, drop_refused: bool = False) -> Iterator[tuple[Item, Outcome]]:
+    def complete_found_items(self, *, drop_refused: bool = False) -> Iterator[tuple[CallItem, Outcome]]:
         """The calls that were written as text, and that no structured call repeats, as new items."""
         for outcome in self.outgoing.complete_found(drop_refused=drop_refused):
             item = self.assembler.new_call("", None)
@@ -150,9 +142,8 @@ class ItemAnswer(Answer):
         """The notes about dropped calls and their indices, if the client got no call at all."""
         return list(zip(self.noted, self.outgoing.pop_notes(), strict=False))
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
-        assert isinstance(assembled, ItemCall)
-        call, live = assembled, assembled.live
+    def _gathered(self, call: ItemCall, finish: Finish) -> GatheredCall:
+        live = call.live
         compared = call.compared = call.to_compare(".".join(filter(None, (call.namespace, call.name))))
         uncertain = call.uncertain
         text, steps = call.decide_arguments()
@@ -161,9 +152,7 @@ class ItemAnswer(Answer):
         if live is not None:
             compared.out = True
             refusal_reason = refusal_reason or (RENAMED_LIVE if call.name != live.name else "")
-            gathered = GatheredCall(live.name, text, "", steps, refusal_reason, finish, compared=compared)
-            gathered.live = live.arguments
-            return gathered
+            return GatheredCall(live.name, text, "", steps, refusal_reason, finish, live=live, compared=compared)
         name = call.name
         if not name and (not text or (not call.snapshots and self._repeats_named_call(text))):
             return GatheredCall("", "", compared=compared)
@@ -191,8 +180,8 @@ class ItemAnswer(Answer):
         """Whether a named call has the same arguments as this nameless one, whose events then had a wrong id."""
         items, meanings = self._named
         if items < len(self.items.all):
-            named = [item.call for item in self.items.all if item.call is not None and item.call.name]
-            meanings = {brief_meaning(call.decide_arguments()[0]) for call in named}
+            calls = [item.call for item in self.items.all if isinstance(item, CallItem)]
+            meanings = {brief_meaning(call.decide_arguments()[0]) for call in calls if call.name}
             self._named = (len(self.items.all), meanings)
         return brief_meaning(arguments) in meanings
 
@@ -202,17 +191,11 @@ class ItemAnswer(Answer):
 
     # Calls that are sent while they arrive
 
-    def _may_go_live(self, assembled: AssembledCall) -> bool:
+    def _may_go_live(self, call: ItemCall) -> bool:
         # The announcement is sent at once, so name and id must be final.
-        return (
-            isinstance(assembled, ItemCall)
-            and bool(assembled.name)
-            and assembled.first is None
-            and not self._is_freeform(assembled)
-        )
+        return bool(call.name) and call.first is None and not self._is_freeform(call)
 
-    def _new_live(self, assembled: AssembledCall) -> LiveCall:
-        assert isinstance(assembled, ItemCall)
-        assembled.names = [assembled.name]
-        assembled.sent_id = self._mender.ids.unique(assembled.call_id)
-        return LiveCall(self.outgoing.sent, assembled.sent_id, assembled.name, holds_commas=False)
+    def _new_live(self, call: ItemCall) -> LiveCall:
+        call.names = [call.name]
+        call.sent_id = self._mender.ids.unique(call.call_id)
+        return LiveCall(self.outgoing.sent, call.sent_id, call.name, holds_commas=False)

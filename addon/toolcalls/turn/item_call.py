@@ -12,7 +12,7 @@ from ..mend.finish import Finish
 from . import payload
 from .assembled_call import AssembledCall
 from .fragments import full_arguments, may_begin
-from .resent import ComparedCall
+from .resent import Arrival, ComparedCall
 
 
 @dataclass(slots=True, frozen=True)
@@ -179,15 +179,14 @@ class ItemCall(AssembledCall):
         certain = not self.uncertain
         item = f"\0{self.wire_id}" if self.wire_id else ""
         key = next((snapshot.call_id for snapshot in self.snapshots if snapshot.call_id), item)
-        compared = ComparedCall(key, name, self.decide_arguments()[0], item, certain=certain)
-        compared.answer_id, compared.events = self.answer_id, self._events()
-        return compared
+        arrival = Arrival(key not in ("", item), self.answer_id, self._events())
+        return ComparedCall(key, name, self.decide_arguments()[0], item, certain, arrival=arrival)
 
     def note_listed(self, snapshot: CallSnapshot) -> None:
         """Take the entry of the call in the list of all items; it counts for a call that was sent already, too."""
         self.in_list = snapshot
         if self.compared is not None:
-            self.compared.events = self._events()
+            self.compared.arrival = self.compared.arrival._replace(events=self._events())
 
     def _events(self) -> frozenset[str]:
         """The kinds of events that contained the call."""

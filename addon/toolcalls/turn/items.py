@@ -21,6 +21,13 @@ from .text_search import TextSearch
 class TextPart:
     """One text part of an item: of a message, or of reasoning."""
 
+    kind: str
+    number: int
+    """Its position among the parts of the item."""
+    item_id: str
+    """The client's id of the item."""
+    item_index: int
+    """The client's index of the item."""
     opened: bool = False
     text: str | None = None
     """The whole text, once the upstream has sent it."""
@@ -70,10 +77,6 @@ class Item:
     type: str
     body: dict[str, Any]
     """The item as the upstream last sent it."""
-    call: ItemCall | None = None
-    """The call, if the item calls one of the client's tools."""
-    announced: bool = False
-    """Whether the client has its announcement."""
     done: dict[str, Any] | None = None
     """The finished item, as the client got it."""
     done_text: str = ""
@@ -87,7 +90,7 @@ class Item:
         """One of its parts, created if it is new."""
         part = self.parts.get((kind, number))
         if part is None:
-            part = self.parts[kind, number] = TextPart()
+            part = self.parts[kind, number] = TextPart(kind, number, self.id, self.index)
         return part
 
     @property
@@ -98,7 +101,12 @@ class Item:
     @property
     def open(self) -> bool:
         """Whether more may arrive for it."""
-        return not self.released and (self.call is None or self.call.end is None)
+        return not self.released
+
+    @property
+    def undecided(self) -> bool:
+        """Whether one of its texts may end with a call."""
+        return any(part.undecided for part in self.parts.values())
 
     @property
     def finished(self) -> bool:
@@ -107,6 +115,17 @@ class Item:
             return True
         parts = self.parts.values()
         return bool(parts) and all(part.text is not None or part.closed for part in parts)
+
+
+@dataclass(slots=True, kw_only=True)
+class CallItem(Item):
+    """An item that calls one of the client's tools."""
+
+    call: ItemCall
+
+    @property
+    def open(self) -> bool:
+        return not self.released and self.call.end is None
 
 
 class Items:
@@ -138,15 +157,14 @@ class Items:
         self._ids.add(chosen)
         return chosen
 
-    def open(
-        self, kind: str, wire_id: str, wire_index: int | None, body: dict[str, Any], call: ItemCall | None = None
-    ) -> Item:
+    def open(self, kind: str, wire_id: str, wire_index: int | None, body: dict[str, Any]) -> Item:
         """Add a new item with a unique index and id."""
-        item = Item(self.free_index(wire_index), self.identity(wire_id, kind), kind, body, call)
+        item = Item(self.free_index(wire_index), self.identity(wire_id, kind), kind, body)
         self.add(item, wire_id, wire_index)
         return item
 
     def add(self, item: Item, wire_id: str, wire_index: int | None) -> None:
+        """Add a new item, known under these ids of the upstream and under its own id."""
         if len(self.all) >= MOST_CALLS:
             raise LimitReached
         self.all.append(item)

@@ -20,39 +20,6 @@ if TYPE_CHECKING:
 _COMMA = re.compile(r",\s*\Z")
 
 
-class LiveArguments:
-    """The part of one call's arguments that the client has."""
-
-    __slots__ = ("_comma", "_holds_commas", "_prefix", "_sent")
-
-    def __init__(self, *, holds_commas: bool = False) -> None:
-        """`holds_commas`: a comma at the end is held, because it would be wrong if a closing bracket followed."""
-        self._prefix = StrictPrefix()
-        self._sent: list[str] = []
-        self._holds_commas = holds_commas
-        self._comma = ""
-
-    @property
-    def sent(self) -> str:
-        """Everything sent so far."""
-        return "".join(self._sent)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the sent text is a whole object."""
-        return self._prefix.complete
-
-    def take(self, fragment: str) -> str:
-        """Take a fragment and return what may be sent now."""
-        part = self._comma + fragment[: self._prefix.feed(fragment)]
-        if self._holds_commas:
-            self._comma = part[len(_COMMA.sub("", part)) :]
-            part = part.removesuffix(self._comma)
-        if part:
-            self._sent.append(part)
-        return part
-
-
 @dataclass(slots=True, frozen=True)
 class LivePart:
     """The part of a call that is sent now. `begins`: it is the first part, so the name and the id go with it."""
@@ -66,15 +33,29 @@ class LivePart:
 class LiveCall:
     """A call that is sent while it arrives. `number`: its position among the calls that the client gets."""
 
-    __slots__ = ("_begun", "_fragments_taken", "arguments", "id", "name", "number")
+    __slots__ = ("_begun", "_comma", "_fragments_taken", "_holds_commas", "_prefix", "_sent", "id", "name", "number")
 
     def __init__(self, number: int, identity: str, name: str, *, holds_commas: bool = True) -> None:
+        """`holds_commas`: a comma at the end is held, because it would be wrong if a closing bracket followed."""
         self.number = number
         self.id = identity
         self.name = name
         self._fragments_taken = 0
         self._begun = False
-        self.arguments = LiveArguments(holds_commas=holds_commas)
+        self._prefix = StrictPrefix()
+        self._sent: list[str] = []
+        self._holds_commas = holds_commas
+        self._comma = ""
+
+    @property
+    def sent(self) -> str:
+        """The arguments that the client has."""
+        return "".join(self._sent)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the client has a whole object."""
+        return self._prefix.complete
 
     def next_part(self, call: AssembledCall) -> LivePart | None:
         """The part of the new fragments that may be sent now; None if there is none."""
@@ -82,11 +63,16 @@ class LiveCall:
             return None
         new = "".join(call.fragments[self._fragments_taken :])
         self._fragments_taken = len(call.fragments)
-        part = self.arguments.take(new)
+        part = self._comma + new[: self._prefix.feed(new)]
+        if self._holds_commas:
+            self._comma = part[len(_COMMA.sub("", part)) :]
+            part = part.removesuffix(self._comma)
+        if part:
+            self._sent.append(part)
         begins = not self._begun
         self._begun = True
         return LivePart(self, call, part, begins) if part or begins else None
 
     def rest(self, outcome: Outcome) -> str:
         """The arguments that the client still lacks."""
-        return outcome.arguments[len(self.arguments.sent) :]
+        return outcome.arguments[len(self.sent) :]

@@ -16,7 +16,7 @@ from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..textcalls.scanner import FoundCall
 from ..tools.declared import Tools
-from .live import LiveArguments
+from .live import LiveCall
 from .refusal_reasons import CUT_BEFORE, SENT_WHOLE
 from .resent import ComparedCall, ResentCalls
 
@@ -36,13 +36,13 @@ class GatheredCall:
     """What had to be done to gather it."""
     refusal_reason: str = ""
     """Why it must be refused, whatever its arguments are."""
-    finish: Finish | None = None
-    """How the answer ended for this call, if not as for the others."""
+    finish: Finish = Finish.COMPLETE
+    """How the answer ended for this call."""
     namespace: str | None = None
     value: dict[str, Any] | None = None
     """The arguments as strict JSON, if they were parsed already: they may be long."""
-    live: LiveArguments | None = None
-    """The part of its arguments that the client already has."""
+    live: LiveCall | None = None
+    """The part of it that the client already has."""
     compared: ComparedCall = field(default_factory=lambda: ComparedCall("", "", ""))
     """Its form for comparisons with the other calls of the answer."""
 
@@ -91,23 +91,21 @@ class OutgoingCalls:
         self.notes: list[str] = []
         """The notes about dropped calls."""
 
-    def complete(
-        self, calls: Iterable[GatheredCall], finish: Finish, *, drop_refused: bool = False
-    ) -> Iterator[Outcome | None]:
+    def complete(self, calls: list[GatheredCall], *, drop_refused: bool = False) -> Iterator[Outcome | None]:
         """The outcome of each structured call; None if it was sent before, or is no call.
 
         Each call is decided when its outcome is taken, so that ids are given in the order of the written calls.
         """
-        batch = list(calls)
-        for call, kept in zip(batch, self.resent.keep_new(call.compared for call in batch), strict=True):
-            if not kept or not (call.name or call.arguments or call.refusal_reason):
+        self.resent.compare([call.compared for call in calls])
+        for call in calls:
+            if not call.compared.kept or not (call.name or call.arguments or call.refusal_reason):
                 yield None
                 continue
             if self._safe_ids and call.live is None and not self._mender.ids.keeps(call.id or ""):
                 call.steps = (*call.steps, "new id")
             if call.compared.sent_whole:
                 call.refusal_reason = call.refusal_reason or SENT_WHOLE
-            outcome = self._decide(call, call.finish or finish, drop_refused)
+            outcome = self._decide(call, drop_refused)
             self._uncompared.append(outcome)
             yield outcome
 
@@ -121,25 +119,24 @@ class OutgoingCalls:
         for call, step in found:
             if not self._is_structured_too(call):
                 # It is complete, however the answer ended, and gets a new id.
-                gathered = GatheredCall(call.name, call.arguments, steps=(step,))
-                yield self._decide(gathered, Finish.COMPLETE, drop_refused)
+                yield self._decide(GatheredCall(call.name, call.arguments, steps=(step,)), drop_refused)
 
     def pop_notes(self) -> list[str]:
         """The notes about dropped calls, if the client got no call at all."""
         notes, self.notes = self.notes, []
         return [] if self.sent else list(filter(None, notes))
 
-    def _decide(self, call: GatheredCall, finish: Finish, drop_refused: bool) -> Outcome:
+    def _decide(self, call: GatheredCall, drop_refused: bool) -> Outcome:
         """Mend or refuse a call, and count it."""
         refusal_reason = call.refusal_reason
-        if not refusal_reason and self._awaits_arguments and finish is not Finish.COMPLETE:
+        if not refusal_reason and self._awaits_arguments and call.finish is not Finish.COMPLETE:
             refusal_reason = "" if call.arguments.strip() else CUT_BEFORE
         if call.live is not None:
             outcome = self._mender.mend_rest(
                 call.name,
                 call.arguments,
                 call.live.sent,
-                finish,
+                call.finish,
                 steps=call.steps,
                 drop_refused=drop_refused,
                 invalid_tail=self._invalid_tail,
@@ -161,7 +158,7 @@ class OutgoingCalls:
             outcome = self._mender.mend(
                 call.name,
                 call.arguments,
-                finish,
+                call.finish,
                 namespace=call.namespace,
                 steps=call.steps,
                 drop_refused=drop_refused,
@@ -176,6 +173,7 @@ class OutgoingCalls:
         return outcome
 
     def _is_structured_too(self, call: FoundCall) -> bool:
+        """Whether a structured call has the same name and arguments."""
         for outcome in self._uncompared:
             self._values.setdefault(outcome.name, []).append(_value(outcome.arguments))
         self._uncompared.clear()

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -31,11 +30,11 @@ _LONG: Final = 4096
 class Arrival(NamedTuple):
     """How a call arrived: this decides whether it can be an earlier call that means the same."""
 
-    has_id: bool
+    has_id: bool = False
     """It has an id of its own, not just its index or another call's id."""
-    answer_id: str
+    answer_id: str = ""
     """The id of the answer in which it began."""
-    events: frozenset[str]
+    events: frozenset[str] = frozenset()
     """The kinds of events that contained it, in protocols in which several do."""
 
     def may_repeat(self, earlier: Arrival) -> bool:
@@ -59,12 +58,7 @@ class ComparedCall:
     """False if its fragments may belong to another call."""
     restated: bool = False
     """It is from a message that repeats the whole answer, or was matched with a call in such a message."""
-    borrowed: bool = False
-    """It has no id of its own: the key is that of the call before it."""
-    answer_id: str = ""
-    """The id of the answer in which it began."""
-    events: frozenset[str] = frozenset()
-    """The kinds of events that contained it, in protocols in which several do."""
+    arrival: Arrival = field(default_factory=Arrival)
     out: bool = False
     """It was sent, at least in part."""
     sent_whole: bool = False
@@ -72,11 +66,6 @@ class ComparedCall:
     kept: bool = True
     """The client gets it: it repeats no earlier call, and no later one replaced it."""
     _meaning: tuple[bool, bytes] | None = field(default=None, repr=False)
-
-    @property
-    def arrival(self) -> Arrival:
-        has_id = self.key not in ("", self.fallback_key) and not self.borrowed
-        return Arrival(has_id, self.answer_id, self.events)
 
     @property
     def blank(self) -> bool:
@@ -116,13 +105,10 @@ class ResentCalls:
         """Whether a call with this id has already arrived."""
         return bool(key) and key in self._by_key
 
-    def keep_new(self, calls: Iterable[ComparedCall]) -> list[bool]:
-        """For each of these calls, whether it is sent: each only once; those sent in part are continued or refused.
-
-        The calls are remembered.
-        """
-        batch = list(calls)
-        for call in batch:
+    def compare(self, calls: list[ComparedCall]) -> None:
+        """Decide which of these calls the client gets (`kept`), and remember them. Each call is sent only once; one
+        that was sent in part is continued or refused."""
+        for call in calls:
             call.sent_whole = self._repeats(call)
             call.kept = call.out or not call.sent_whole
             if not call.kept:
@@ -132,11 +118,11 @@ class ResentCalls:
             self._arrivals[call.arrival] = None
             for key in {call.key, call.fallback_key} - {""}:
                 self._by_key.setdefault(key, []).append(call)
-        for call in batch:
+        for call in calls:
             call.out = True
-        return [call.kept for call in batch]
 
     def _repeats(self, call: ComparedCall) -> bool:
+        """Whether a call is an earlier one, sent again; an earlier one that it completes is no longer kept."""
         if call.restated:
             return self._restates(call)
         earlier = [one for one in self._by_key.get(call.key, ()) if one.kept and self._same_name(one, call)]

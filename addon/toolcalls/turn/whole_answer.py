@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ..mend.finish import Finish
 from ..wire.events import MOST_CALLS, LimitReached
@@ -30,11 +31,11 @@ class MendedAnswer:
 
 
 def mend_answer(
-    read: ReadEvent, answer: Answer, words: FinishWords, *, ids: bool = True, rewrite: bool = False
+    read: ReadEvent, answer: Answer[Any], words: FinishWords, *, rewrite: bool = False
 ) -> MendedAnswer | None:
     """What the client gets instead of an answer that arrived as a whole; None if it gets the answer unchanged.
 
-    `ids`: each call needs an id. `rewrite`: return the calls even if none changed; the caller compares them.
+    `rewrite`: return the calls even if none changed; the caller compares them.
     """
     stop = read.stop
     finish = stop.finish if stop is not None else Finish.UNKNOWN
@@ -50,7 +51,7 @@ def mend_answer(
         return None
     if stop is not None:
         answer.note_reason(stop.reason, stop.finish)
-    calls = answer.release(assembled_calls, finish, ids=ids)
+    calls = answer.release(assembled_calls, finish)
     reason = answer.true_reason(words) if stop is not None else None
     whole = len(calls) == len(assembled_calls) and all(call.unchanged for call in calls)
     if whole and texts is None and (stop is None or reason == stop.reason) and not rewrite:
@@ -81,7 +82,7 @@ def _assembled(read: ReadEvent) -> list[AssembledCall]:
     return assembled_calls
 
 
-def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | None:
+def _searched(read: ReadEvent, answer: Answer[Any], finish: Finish) -> list[str] | None:
     """The texts of an answer without the calls in them; None if nothing changes."""
     texts = _texts(read)
     parts = [part for part in read.parts if isinstance(part, TextDelta | ReasoningDelta | OtherDelta)]
@@ -102,7 +103,7 @@ def _searched(read: ReadEvent, answer: Answer, finish: Finish) -> list[str] | No
     return searched if answer.outgoing.found or searched != texts else None
 
 
-def _search_reasoning(read: ReadEvent, answer: Answer, finish: Finish) -> None:
+def _search_reasoning(read: ReadEvent, answer: Answer[Any], finish: Finish) -> None:
     """Take the call that the reasoning may end with, if the answer has nothing else."""
     if any(
         isinstance(part, OtherDelta) or (isinstance(part, TextDelta) and part.text.strip()) for part in read.parts

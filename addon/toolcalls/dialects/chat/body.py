@@ -17,6 +17,7 @@ from ...work import ANSWER
 from .leaked_reasoning import split_message
 from .reader import (
     FOREIGN_REASONS,
+    TRAITS,
     Json,
     finish_of,
     fragments_of,
@@ -79,11 +80,11 @@ def _mend_choice(choice: Json, message: Json, request: Request, policy: Policy, 
     reason = choice.get("finish_reason")
     if isinstance(reason, str) and reason in FOREIGN_REASONS:
         choice["finish_reason"] = FOREIGN_REASONS[reason]
-    fragments, legacy = fragments_of(message)
-    legacy = legacy and request.legacy_functions
+    fragments = fragments_of(message)
+    legacy = bool(fragments) and not message.get("tool_calls") and request.legacy_functions
     read = _read(choice, message, fragments)
     words = LEGACY_WORDS if legacy else WORDS
-    mended = mend_answer(read, FragmentAnswer(request, policy, mender), words, rewrite=bool(fragments))
+    mended = mend_answer(read, FragmentAnswer(request, policy, mender, TRAITS), words, rewrite=bool(fragments))
     if mended is None:
         return
     if mended.texts and (mended.found or not fragments):

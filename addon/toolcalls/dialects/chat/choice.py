@@ -6,20 +6,14 @@ from ...mend.finish import Finish
 from ...mend.mender import Mender
 from ...policy import Policy
 from ...request.request import Request
+from ...turn.fragment_answer import FragmentAnswer
 from ...turn.parts import Fragment
-from ...wire.events import Event, Hold, Replace, Verdict
+from ...wire.events import Verdict
 from ..answer_stream import AnswerStream
-from ..reply_builder import ReplyBuilder
+from ..reply_builder import ReplyBuilder, replaced
 from .leaked_reasoning import Thinking
 from .reader import CALLS, REASONING_KEYS, TRAITS, Json, ReadChoice, has_content
 from .writer import DeltaWriter, write_choice
-
-
-def replaced(verdict: Verdict, raw: bytes) -> Replace:
-    """Turn the verdict on an event that we rewrote into a Replace, so that the rewritten bytes are sent."""
-    if isinstance(verdict, Hold):
-        return Replace(hold=((verdict.key, raw),))
-    return verdict if isinstance(verdict, Replace) else Replace((raw,))
 
 
 class Choice:
@@ -39,7 +33,9 @@ class Choice:
     def __init__(self, index: int, request: Request, policy: Policy, mender: Mender) -> None:
         self.index = index
         self.writer = DeltaWriter(index)
-        self.stream = AnswerStream(request, policy, mender, TRAITS, self.writer, str(index))
+        self.stream = AnswerStream(
+            FragmentAnswer(request, policy, mender, TRAITS), policy, TRAITS, self.writer, str(index)
+        )
         self._think = Thinking() if policy.think else None
         self._think_key = f"think {index}"
         self._request = request
@@ -52,21 +48,20 @@ class Choice:
     @property
     def thinking(self) -> bool:
         """Whether the text may still be reasoning."""
-        return self._think is not None and not self._think.over
+        return self._think is not None and not self._think.done
 
-    def take(
-        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment], legacy: bool
-    ) -> Verdict:
+    def take(self, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]) -> Verdict:
         """Handle an event of this choice."""
         if delta is choice.get("message"):
             delta = self._without_repeated_text(delta)
         self._has_text = self._has_text or bool(delta.get("content"))
         self._has_reasoning = self._has_reasoning or any(delta.get(key) for key in REASONING_KEYS)
+        legacy = not delta.get("tool_calls")
         if fragments and (legacy or self._legacy):
             fragments = self._in_one_form(fragments, legacy)
-        if self._think is not None and not self._think.over:
-            return self._take_thinking(event, chunk, choice, delta, fragments)
-        return self.stream.take(event, ReadChoice.of(event.raw, chunk, choice, delta, fragments, self.index))
+        if self._think is not None and not self._think.done:
+            return self._take_thinking(self._think, raw, chunk, choice, delta, fragments)
+        return self.stream.take(ReadChoice.of(raw, chunk, choice, delta, fragments, self.index))
 
     def _without_repeated_text(self, message: Json) -> Json:
         """A `message` that repeats the whole answer, without the text and reasoning that the client already has.
@@ -90,44 +85,46 @@ class Choice:
                 fragment.repeats_answer = True
         self._legacy = legacy
         self.stream.live = self._live and not legacy
-        self.writer.write_legacy(legacy and self._request.legacy_functions)
+        write_legacy = legacy and self._request.legacy_functions
+        self.writer.write_legacy(write_legacy)
+        answer.needs_ids = not write_legacy
         return fragments
 
     # Reasoning at the beginning of the text (`toolfix_think`)
 
     def _take_thinking(
-        self, event: Event, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]
+        self, think: Thinking, raw: bytes, chunk: Json, choice: Json, delta: Json, fragments: list[Fragment]
     ) -> Verdict:
         """Handle an event whose text may be reasoning: move reasoning to its own field, hold what is undecided."""
-        assert self._think is not None
         ends = bool(choice.get("finish_reason"))
-        moved = self._think.split(delta, last=ends)
-        read = ReadChoice.of(event.raw, chunk, choice, delta if moved is None else moved, fragments, self.index)
+        moved = think.split(delta, last=ends)
+        read = ReadChoice.of(raw, chunk, choice, delta if moved is None else moved, fragments, self.index)
         if moved is None:
-            verdict = self.stream.take(event, read)
-            self.stream.lesson = None if self.thinking else self.stream.lesson
+            verdict = self.stream.take(read)
+            self.stream.lesson = self.stream.lesson if think.done else None
             return verdict
         self.writer.remember(read)
         raw = read.raw = write_choice(chunk, choice, moved)
-        verdict = self.stream.take(Event(raw, None), read)
+        verdict = self.stream.take(read)
         self.stream.lesson = None
         reply = ReplyBuilder()
         if ends or fragments or chunk.get("usage") or has_content(moved):
             reply.add(replaced(verdict, raw))
         reply.release(self._think_key)
-        if self._think.held:
-            reply.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, {"content": self._think.held}))
+        if think.text_held:
+            held = {"content": think.text_held}
+            reply.hold(self._think_key, write_choice({**chunk, "usage": None}, choice, held))
         return reply.replacement()
 
     def _end_thinking(self, think: Thinking, reply: ReplyBuilder) -> None:
         """The text is over: what may have been reasoning turns out to be text, or reasoning without an end."""
-        moved = None if think.over else think.split({}, last=True)
+        moved = None if think.done else think.split({}, last=True)
         if moved is None:
             return
         choice: Json = {"index": self.index}
         raw = write_choice(self.writer.envelope, choice, moved)
         read = ReadChoice.of(raw, self.writer.envelope, choice, moved, [], self.index)
-        reply.out += replaced(self.stream.take(Event(raw, None), read), raw).out
+        reply.out += replaced(self.stream.take(read), raw).out
         reply.release(self._think_key)
 
     # The end

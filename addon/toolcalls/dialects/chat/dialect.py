@@ -21,10 +21,10 @@ from ...wire import sse
 from ...wire.events import MOST_CALLS, PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict, joined
 from ..data_kinds import DataKind, classify_data
 from ..interface import KEEP_ALIVE_COMMENT, Dialect
-from ..reply_builder import ReplyBuilder
+from ..reply_builder import ReplyBuilder, replaced
 from ..upstream_errors import error_in
 from .body import mend_body
-from .choice import Choice, replaced
+from .choice import Choice
 from .reader import FAILURES, FOREIGN_REASONS, Json, delta_of, has_content
 from .writer import DONE, write
 
@@ -154,7 +154,7 @@ class Chat(Dialect):
             return self._fail(event)
         if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
             return self._read_odd_end(event, chunk, choice, reason)
-        delta, fragments, legacy = delta_of(choice)
+        delta, fragments = delta_of(choice)
         number = index_of(choice.get("index"))
         state = self._choice(number or 0, bool(fragments))
         if number is not None and number != state.index:
@@ -165,7 +165,7 @@ class Chat(Dialect):
             for fragment in fragments if number not in (None, self._calling) else ():
                 # Calls in two choices may be two answers to one question, or one answer in pieces.
                 fragment.refusal_reason = ANOTHER_CHOICE
-        verdict = state.take(event, chunk, choice, delta, fragments, legacy)
+        verdict = state.take(event.raw, chunk, choice, delta, fragments)
         self.lesson = state.stream.lesson
         self._engaged = self._engaged or state.stream.answer.engaged
         return verdict

@@ -6,30 +6,18 @@ from ...textcalls.leaked_reasoning import ThinkSplitter
 from .reader import Json
 
 
-class Thinking:
+class Thinking(ThinkSplitter):
     """Splits the beginning of one text until it is clear where the reasoning in it ends."""
 
-    __slots__ = ("_splitter",)
-
-    def __init__(self) -> None:
-        self._splitter = ThinkSplitter()
-
-    @property
-    def over(self) -> bool:
-        """Whether everything that follows is text."""
-        return self._splitter.done
-
-    @property
-    def held(self) -> str:
-        return self._splitter.text_held
+    __slots__ = ()
 
     def split(self, delta: Json, *, last: bool = False) -> Json | None:
         """The delta or message with its reasoning moved to `reasoning_content`; None if nothing changes."""
         content = delta.get("content")
         text = content if isinstance(content, str) else ""
-        parts = self._splitter.feed(text) if text else []
+        parts = self.feed(text) if text else []
         if last:
-            parts += self._splitter.close()
+            parts += self.close()
         rest = "".join(part for kind, part in parts if kind == "text")
         reasoning = "".join(part for kind, part in parts if kind == "reasoning")
         if rest == text and not reasoning:

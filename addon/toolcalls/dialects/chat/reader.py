@@ -17,6 +17,7 @@ from ...turn.parts import (
     TextDelta,
     index_of,
     shown_text,
+    string_of,
 )
 from ..answer_io import ProtocolTraits
 from ..listed_content import read_content
@@ -60,8 +61,7 @@ class ReadChoice(ReadEvent):
         `index`: the choice that the event is counted to.
         """
         parts: list[Part] = []
-        content = delta.get("content")
-        text = content if isinstance(content, str) else ""
+        text = string_of(delta.get("content"))
         has_other_content = bool(chunk.get("usage") or choice.get("logprobs"))
         besides = [key for key, value in delta.items() if value and key not in _NO_WORDS and key not in CALLS]
         if besides and (besides != ["content"] or not text):
@@ -73,10 +73,8 @@ class ReadChoice(ReadEvent):
         reason = choice.get("finish_reason")
         if reason:
             parts.append(Stop(str(reason), finish_of(choice), failed=reason == _FAILED))
-        identity = chunk.get("id")
-        named = identity if isinstance(identity, str) else ""
-        reassigned = choice.get("index") != index
-        return cls(raw, chunk, parts, has_other_content, reassigned, named, choice=choice, delta=delta)
+        answer_id, reassigned = string_of(chunk.get("id")), choice.get("index") != index
+        return cls(raw, chunk, parts, has_other_content, reassigned, answer_id, choice=choice, delta=delta)
 
 
 def finish_of(choice: Json) -> Finish:
@@ -86,51 +84,48 @@ def finish_of(choice: Json) -> Finish:
     return Finish.CUT if cut else Finish.of(choice.get("finish_reason"))
 
 
-def delta_of(choice: Json) -> tuple[Json, list[Fragment], bool]:
-    """The delta of a choice, the fragments of calls in it, and whether they are in the old form.
+def delta_of(choice: Json) -> tuple[Json, list[Fragment]]:
+    """The delta of a choice, and the fragments of calls in it.
 
     Some servers put a whole `message` into the last chunk, instead of a delta or beside an empty one. Its calls are
     complete, and usually the same as those in the deltas.
     """
     delta, message = choice.get("delta"), choice.get("message")
     if isinstance(delta, dict):
-        fragments, legacy = fragments_of(delta)
+        fragments = fragments_of(delta)
         if message is None or delta.get("tool_calls") or delta.get("function_call"):
-            return delta, fragments, legacy
+            return delta, fragments
     whole = message if isinstance(message, dict) else {}
     calls = {key: whole[key] for key in CALLS if whole.get(key)}
     if isinstance(delta, dict) and not calls:
-        return delta, [], False
-    fragments, legacy = fragments_of(calls)
+        return delta, []
+    fragments = fragments_of(calls)
     for fragment in fragments:
         fragment.repeats_answer = True
-    return {**delta, **calls} if isinstance(delta, dict) else whole, fragments, legacy
+    return {**delta, **calls} if isinstance(delta, dict) else whole, fragments
 
 
-def fragments_of(delta: Json) -> tuple[list[Fragment], bool]:
-    """The fragments of calls in a delta or a message, and whether they are in the old `function_call` form."""
+def fragments_of(delta: Json) -> list[Fragment]:
+    """The fragments of calls in a delta or a message: in `tool_calls`, or else in the old form, `function_call`."""
     calls = delta.get("tool_calls")
     if calls:
         entries = calls if isinstance(calls, list) else [calls]
-        return [_fragment(entry) for entry in entries if isinstance(entry, dict)], False
+        return [_fragment(entry) for entry in entries if isinstance(entry, dict)]
     old = delta.get("function_call")
-    if isinstance(old, dict):
-        return [_fragment({"function": old})], True
-    return [], False
+    return [_fragment({"function": old})] if isinstance(old, dict) else []
 
 
 def _fragment(entry: Json) -> Fragment:
     """The fragment in an entry of `tool_calls`, or in a `function_call`."""
     function = entry.get("function")
     body = function if isinstance(function, dict) else entry
-    identity, name = entry.get("id"), body.get("name")
     extra: Json = {}
     if body is not entry and not entry.keys() <= _CALL_KEYS:
         extra = {key: value for key, value in entry.items() if key not in _CALL_KEYS and value is not None}
     return Fragment(
         index_of(entry.get("index")),
-        identity if isinstance(identity, str) else "",
-        name if isinstance(name, str) else "",
+        string_of(entry.get("id")),
+        string_of(body.get("name")),
         payload.text_of(body.get("arguments")),
         extra,
     )

@@ -37,7 +37,6 @@ class DeltaWriter(StreamWriter[ReadChoice]):
         """Choose whether calls are written in the old `function_call` form."""
         self._legacy = legacy
         self.words = LEGACY_WORDS if legacy else WORDS
-        self.ids = not legacy
 
     def remember(self, read: ReadChoice, *, held: bool = False) -> None:
         if not self.envelope:
@@ -51,15 +50,12 @@ class DeltaWriter(StreamWriter[ReadChoice]):
         delta: Json = {"content": text}
         return _copy_with(read, delta) if read is not None else self._chunk({}, delta)
 
-    def rest(self, read: ReadChoice) -> bytes:
-        return _copy_with(read, _rest(read), usage=read.stop is None)
-
     def calls(self, read: ReadChoice) -> bytes:
         calls = {key: value for key, value in read.delta.items() if key in CALLS and value}
         return _copy_with(read, calls, logprobs=None)
 
     def without_calls(self, read: ReadChoice, texts: list[bytes] | None, *, calls_follow: bool) -> list[bytes]:
-        rest = _rest(read)
+        rest = {key: value for key, value in read.delta.items() if key not in CALLS}
         if texts is not None and isinstance(rest.get("content"), str):
             del rest["content"]
         needs_chunk = has_content(rest)
@@ -134,11 +130,6 @@ def _copy_with(read: ReadChoice, delta: Json, *, usage: bool = False, **choice: 
         chunk = {**chunk, "usage": None}
     ended = {"finish_reason": None} if read.stop is not None else {}
     return write_choice(chunk, {**read.choice, **ended, **choice}, delta)
-
-
-def _rest(read: ReadChoice) -> Json:
-    """The delta without its calls."""
-    return {key: value for key, value in read.delta.items() if key not in CALLS}
 
 
 def written_call(outcome: Outcome, arguments: str, extra: Json) -> Json:

@@ -119,10 +119,6 @@ class Envelope:
         end = "\r\n\r\n" if self._crlf else "\n\n"
         return f"data: {text}{end}".encode()
 
-    def keep_alive(self) -> bytes:
-        """An event without a candidate, because a comment ends the sessions of Gemini CLI."""
-        return b'data: {"candidates": []}\r\n\r\n'
-
 
 def _without_content(candidate: Json) -> Json:
     return {key: value for key, value in candidate.items() if key != "content"}

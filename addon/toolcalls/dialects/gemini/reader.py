@@ -14,7 +14,7 @@ from ...mend.finish import Finish
 from ...mend.reading.strict import write
 from ...policy import Policy
 from ...request.request import Request
-from ...turn.answer import Answer
+from ...turn.fragment_answer import FragmentAnswer
 from ...turn.parts import (
     Failure,
     Fragment,
@@ -29,7 +29,7 @@ from ...turn.parts import (
 )
 from ...turn.refusal_reasons import BEHIND_THE_END, PIECES_UNCLEAR
 from ...wire.events import Event
-from ..reader_writer import AnswerReader, ProtocolTraits
+from ..answer_io import AnswerReader, ProtocolTraits
 from ..upstream_errors import error_in
 from .envelope import Envelope, Json, answer_of, candidates_of, entries_of, is_first, parts_of, reason_of
 from .malformed import REASON, STEP, quoted_call
@@ -52,10 +52,10 @@ class _Run:
 
 
 class GeminiReader(AnswerReader):
-    traits = ProtocolTraits(whole_calls=True, needs_finish_reason=True, text_key="text")
+    traits = ProtocolTraits(whole_calls=True, needs_finish_reason=True, needs_ids=False, text_key="text")
 
     def __init__(self, request: Request, policy: Policy, envelope: Envelope) -> None:
-        self.answer: Answer | None = None
+        self.answer: FragmentAnswer | None = None
         """The answer before the event that is being parsed."""
         self._request = request
         self._policy = policy

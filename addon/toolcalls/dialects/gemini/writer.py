@@ -6,14 +6,13 @@ from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish_reason import FinishWords
 from ...turn.parts import ReadEvent
-from ..reader_writer import AnswerWriter
+from ..answer_io import AnswerWriter
 from .envelope import Envelope, Json, candidates_of, parts_of
 from .reader import CALL, SIGNATURE, is_call, is_text
 
 
 class GeminiWriter(AnswerWriter):
     words = FinishWords("STOP", "STOP", frozenset({"finish_reason_unspecified"}))
-    ids = False
 
     def __init__(self, envelope: Envelope) -> None:
         self._envelope = envelope
@@ -54,7 +53,8 @@ class GeminiWriter(AnswerWriter):
         return self._envelope.write(self._envelope.like(read.payload, parts, ends=True, reason=reason or ""))
 
     def keep_alive(self) -> bytes:
-        return self._envelope.keep_alive()
+        """An event without a candidate, because a comment ends the sessions of Gemini CLI."""
+        return b'data: {"candidates": []}\r\n\r\n'
 
     def _written(self, read: ReadEvent | None, parts: list[Json]) -> bytes:
         data = read.payload if read is not None else None

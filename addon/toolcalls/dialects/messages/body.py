@@ -52,6 +52,7 @@ _REASONING = (THINKING, "redacted_thinking")
 
 
 def _read(body: bytes, message: Json) -> ReadEvent:
+    """The parts of a whole message."""
     parts: list[Part] = []
     for number, block in enumerate(message["content"]):
         parts += _parts(number, block)

@@ -34,7 +34,7 @@ class LiveBlock:
     def has_all(self) -> bool:
         """Whether there is a live call and the client has all of it."""
         live = self.call.live if self.call is not None else None
-        return live is not None and live.arguments.complete
+        return live is not None and live.complete
 
     def begin(self, call: BlockCall, read: ReadEvent, reply: ReplyBuilder) -> None:
         """Start sending a call that has just begun, unless the answer makes it wait."""

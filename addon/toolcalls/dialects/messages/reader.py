@@ -87,6 +87,7 @@ class MessagesReader:
         return ReadEvent(raw, data, self._parts(kind, data))
 
     def _parts(self, kind: str, data: Json) -> list[Part]:
+        """The parts of an event that is no content_block_delta."""
         if kind == BLOCK_START:
             return self._start(data)
         if kind == BLOCK_STOP:
@@ -98,10 +99,11 @@ class MessagesReader:
         return [Failure()] if kind == ERROR else []
 
     def _start(self, data: Json) -> list[Part]:
+        """The part of a content_block_start; none if it does not say what begins."""
         block = data.get("content_block")
         kind = block.get("type") if isinstance(block, dict) else None
         if not isinstance(block, dict) or not isinstance(kind, str):
-            # This start event is of no use; the deltas open the block that they need.
+            # The deltas open the block that they need.
             return []
         index = self._last_index = index_of(data.get("index"))
         if kind == TOOL_USE:

@@ -83,6 +83,7 @@ class WaitingStopReason:
         self.sent = truth or ""
 
     def _written(self, read: ReadEvent, truth: Any) -> bytes:
+        """A message_delta with the true stop reason and with usage; its own bytes if it has both."""
         delta, usage = read.payload.get("delta"), read.payload.get("usage")
         delta = delta if isinstance(delta, dict) else {}
         if read.raw and truth == delta.get("stop_reason") and isinstance(usage, dict):

@@ -27,8 +27,8 @@ from ...turn.parts import (
 )
 from ...wire import ndjson
 from ...wire.events import Event
+from ..answer_io import AnswerReader, ProtocolTraits
 from ..listed_content import read_content
-from ..reader_writer import AnswerReader, ProtocolTraits
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ _FUNCTION = ("index", "name", "arguments")
 
 
 class OllamaReader(AnswerReader):
-    traits = ProtocolTraits(whole_calls=True, text_key="content")
+    traits = ProtocolTraits(whole_calls=True, needs_ids=False, text_key="content")
 
     def __init__(self) -> None:
         self.head: Json = {}

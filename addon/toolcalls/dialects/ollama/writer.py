@@ -12,7 +12,7 @@ from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.finish_reason import FinishWords
 from ...turn.parts import ReadEvent
-from ..reader_writer import AnswerWriter
+from ..answer_io import AnswerWriter
 from .reader import STOPPED, OllamaReader, message_of, write_line
 
 Json = dict[str, Any]
@@ -22,7 +22,6 @@ _EMPTY: Json = {"role": "assistant", "content": ""}
 
 class OllamaWriter(AnswerWriter):
     words = FinishWords(calls=STOPPED, stop=STOPPED)
-    ids = False
 
     def __init__(self, reader: OllamaReader) -> None:
         self._reader = reader

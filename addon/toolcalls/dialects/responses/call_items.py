@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
-from ...turn.item_call import ItemCall
-from ...turn.items import Item
+from ...turn.items import CallItem
 from ...turn.live import LiveCall
 from ...unread.fast_path import CallFragments, Lesson
 from ...wire.events import Hold
@@ -25,7 +24,7 @@ class CallItems:
         self._writer = CallWriter(writer)
         self._texts = texts
         self._live = live
-        self._last: Item | None = None
+        self._last: CallItem | None = None
         """The call that the last delta belongs to."""
         self.lesson: Lesson | None = None
         """How to handle deltas like the last one without parsing them, if that one was held."""
@@ -33,22 +32,22 @@ class CallItems:
     def read_added(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """Handle the announcement of a call."""
         item, new = self._answer.assembler.begin(item_in(incoming))
-        assert item is not None and item.call is not None
+        assert item is not None
         live = self._answer.go_live(item.call) if new and self._live and not self._texts.undecided else None
         if live is None:
             reply.hold(item.call.held_under, incoming.raw)
             return
         live.next_part(item.call)
-        reply.out.append(self._writer.announcement(item, item.call))
+        reply.out.append(self._writer.announcement(item))
 
     def read_delta(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """Handle a fragment of arguments."""
         fragment = fragment_in(incoming)
         item, added = self._answer.assembler.add(fragment, incoming)
-        if item is None or item.call is None:
+        if item is None:
             return
         if added and item.call.live is not None:
-            self._take_live_fragment(item, item.call, item.call.live, incoming, fragment.arguments, reply)
+            self._take_live_fragment(item, item.call.live, incoming, fragment.arguments, reply)
             return
         key = item.call.held_under
         reply.hold(key, incoming.raw)
@@ -60,7 +59,7 @@ class CallItems:
     def read_arguments_done(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """Handle an event with the whole arguments of a call."""
         item, new = self._answer.assembler.take_whole_arguments(snapshot := arguments_in(incoming))
-        if item is None or item.call is None:
+        if item is None:
             return
         if new and item.call.escaped.pieces and snapshot.arguments is item.call.from_fragments()[0]:
             # These long arguments were recognised by their bytes, which took no time, so they are parsed now: the end
@@ -71,7 +70,7 @@ class CallItems:
     def read_ended(self, incoming: IncomingEvent, reply: ReplyBuilder) -> None:
         """Handle the end of a call, and send the first calls that have ended if nothing can change them."""
         item, new = self._answer.assembler.end(item_in(incoming))
-        if item is None or item.call is None:
+        if item is None:
             return
         reply.hold(item.call.held_under, incoming.raw)
         if new:
@@ -83,7 +82,7 @@ class CallItems:
     def hold_of_last(self) -> Hold | None:
         """The `Hold` for the call of the last delta; None if that call is over or is sent live."""
         last = self._last
-        if last is None or last.call is None or not last.open or last.call.live is not None:
+        if last is None or not last.open or last.call.live is not None:
             return None
         return Hold(last.call.held_under)
 
@@ -93,17 +92,18 @@ class CallItems:
         return call.expected() if call is not None and call.escaped.pieces else None
 
     def _take_live_fragment(
-        self, item: Item, call: ItemCall, live: LiveCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
+        self, item: CallItem, live: LiveCall, incoming: IncomingEvent, text: str, reply: ReplyBuilder
     ) -> None:
-        part = live.next_part(call)
+        """Send as much of a fragment as keeps the arguments a strict JSON prefix, and hold the rest."""
+        part = live.next_part(item.call)
         sent = part.arguments if part is not None else ""
         if text and not sent:
-            reply.hold(call.held_under, incoming.raw)
+            reply.hold(item.call.held_under, incoming.raw)
             return
         reply.out.append(self._writer.fragment(item, incoming, sent))
         if sent != text:
             rest = self._events.write_unnumbered({**incoming.message, "delta": text[len(sent) :]}, incoming.type)
-            reply.hold(call.held_under, rest)
+            reply.hold(item.call.held_under, rest)
 
     # The end
 
@@ -114,16 +114,16 @@ class CallItems:
     def flush_found(self, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
         """Send the calls that were written as text, after all others, unless a structured call repeats them."""
         for item, outcome in self._answer.complete_found_items(drop_refused=drop_refused):
-            assert item.call is not None
-            reply.out += self._writer.whole(item, item.call, outcome, cut=False)
+            reply.out += self._writer.whole(item, outcome, cut=False)
 
-    def _write(self, items: list[Item], finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
+    def _write(
+        self, items: list[CallItem], finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False
+    ) -> None:
+        """Send these calls, without those that the client does not get."""
         for item, done in self._answer.complete_items(items, finish, drop_refused=drop_refused):
-            assert item.call is not None
             if done.live is not None:
-                reply.out += self._writer.rest(item, item.call, done.live.arguments, done.outcome)
+                reply.out += self._writer.rest(item, done.live, done.outcome)
             else:
-                reply.out += self._writer.whole(item, item.call, done.outcome, cut=finish is Finish.CUT)
+                reply.out += self._writer.whole(item, done.outcome, cut=finish is Finish.CUT)
         for item in items:
-            if item.call is not None:
-                reply.release(item.call.held_under)
+            reply.release(item.call.held_under)

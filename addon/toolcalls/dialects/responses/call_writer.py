@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from ...outcome import Outcome
 from ...turn.item_call import CallSnapshot, ItemCall
-from ...turn.items import Item
-from ...turn.live import LiveArguments
+from ...turn.items import CallItem
+from ...turn.live import LiveCall
 from ...wire.escaper import PLACEHOLDER, fill_placeholder
 from .events import ADDED, ENDED, EventWriter, IncomingEvent, Json
 from .output import CALL, FREEFORM
@@ -35,8 +35,9 @@ class CallWriter:
     def __init__(self, writer: EventWriter) -> None:
         self._writer = writer
 
-    def whole(self, item: Item, call: ItemCall, outcome: Outcome, *, cut: bool) -> list[bytes]:
+    def whole(self, item: CallItem, outcome: Outcome, *, cut: bool) -> list[bytes]:
         """A complete call. `cut`: the response was cut off."""
+        call = item.call
         form = CUSTOM if call.raw_input else FUNCTION
         namespace = outcome.namespace or ""
         text = outcome.arguments
@@ -45,26 +46,25 @@ class CallWriter:
         item.type = form.type
         item.done = body
         return [
-            *self._beginning(item, call, form, _announced(call, form, body), text),
-            self._arguments_done(item, call, form, outcome.name, text),
-            self._ended(item, call, body),
+            *self._beginning(item, form, _announced(call, form, body), text),
+            self._arguments_done(item, form, outcome.name, text),
+            self._ended(item, body),
         ]
 
-    def announcement(self, item: Item, call: ItemCall) -> bytes:
+    def announcement(self, item: CallItem) -> bytes:
         """The beginning of a call that is sent while it arrives: its name and its id are final."""
-        incoming = _source(call.announcement)
+        incoming = _source(item.call.announcement)
         assert incoming is not None
-        item.announced = True
-        body = {**incoming.item, "id": item.id, "type": CALL, "call_id": call.sent_id, "arguments": ""}
+        body = {**incoming.item, "id": item.id, "type": CALL, "call_id": item.call.sent_id, "arguments": ""}
         return self._writer.forward(incoming, output_index=item.index, item=body)
 
-    def fragment(self, item: Item, incoming: IncomingEvent, text: str) -> bytes:
+    def fragment(self, item: CallItem, incoming: IncomingEvent, text: str) -> bytes:
         """A fragment of a call that is sent while it arrives."""
         return self._writer.forward(incoming, **_position(item), delta=text)
 
-    def rest(self, item: Item, call: ItemCall, live: LiveArguments, outcome: Outcome) -> list[bytes]:
+    def rest(self, item: CallItem, live: LiveCall, outcome: Outcome) -> list[bytes]:
         """The end of a live call, with the missing arguments if the mended ones continue what was sent."""
-        sent, name = live.sent, call.names[-1]
+        call, sent, name = item.call, live.sent, item.call.names[-1]
         text = outcome.arguments if outcome.arguments.startswith(sent) else sent
         shared = {"id": item.id, "type": CALL, "call_id": call.sent_id, "name": name, "arguments": text}
         body = _finished(call, FUNCTION, shared, "", cut=outcome.status == "refused")
@@ -73,10 +73,11 @@ class CallWriter:
         if len(text) > len(sent) or not call.first:
             delta = {**_position(item), "delta": text[len(sent) :]}
             out.append(self._writer.write(f"{FUNCTION.events}.delta", delta))
-        return [*out, self._arguments_done(item, call, FUNCTION, name, text), self._ended(item, call, body)]
+        return [*out, self._arguments_done(item, FUNCTION, name, text), self._ended(item, body)]
 
-    def _beginning(self, item: Item, call: ItemCall, form: ItemKind, body: Json, text: str) -> list[bytes]:
-        writer = self._writer
+    def _beginning(self, item: CallItem, form: ItemKind, body: Json, text: str) -> list[bytes]:
+        """The announcement and the delta of a complete call."""
+        writer, call = self._writer, item.call
         fields = {"output_index": item.index, "item": body}
         added, delta = _source(call.announcement), call.first
         first = writer.forward(added, **fields) if added else writer.write(ADDED, fields)
@@ -87,9 +88,10 @@ class CallWriter:
         wanted = delta.number("sequence_number") if delta else None
         return [first, fill_placeholder(writer.write(f"{form.events}.delta", fields, wanted), pieces)]
 
-    def _arguments_done(self, item: Item, call: ItemCall, form: ItemKind, name: str, text: str) -> bytes:
-        done = _source(call.arguments_done)
-        pieces = _missing_pieces(call, done.message if done else {}, form.field, text)
+    def _arguments_done(self, item: CallItem, form: ItemKind, name: str, text: str) -> bytes:
+        """The event with the whole arguments of a call."""
+        done = _source(item.call.arguments_done)
+        pieces = _missing_pieces(item.call, done.message if done else {}, form.field, text)
         fields = {**_position(item), form.field: PLACEHOLDER if pieces else text}
         if done and form is FUNCTION:
             if "name" in done.message:
@@ -98,10 +100,11 @@ class CallWriter:
         wanted = done.number("sequence_number") if done else None
         return fill_placeholder(self._writer.write(f"{form.events}.done", fields, wanted), pieces)
 
-    def _ended(self, item: Item, call: ItemCall, body: Json) -> bytes:
+    def _ended(self, item: CallItem, body: Json) -> bytes:
+        """The event that ends the item of a call."""
         key = FUNCTION.field
-        ended = _source(call.end)
-        pieces = _missing_pieces(call, ended.item if ended else {}, key, str(body.get(key, "")))
+        ended = _source(item.call.end)
+        pieces = _missing_pieces(item.call, ended.item if ended else {}, key, str(body.get(key, "")))
         fields = {"output_index": item.index, "item": {**body, key: PLACEHOLDER} if pieces else body}
         if not ended:
             return fill_placeholder(self._writer.write(ENDED, fields), pieces)
@@ -141,7 +144,7 @@ def _missing_pieces(call: ItemCall, event: Json, key: str, text: str) -> list[st
     return call.pieces(text) if call.escaped.pieces and event.get(key) != text else []
 
 
-def _position(item: Item) -> Json:
+def _position(item: CallItem) -> Json:
     return {"item_id": item.id, "output_index": item.index}
 
 

@@ -17,7 +17,7 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
-from ...turn.items import Item, Items
+from ...turn.items import Items
 from ...unread.fast_path import Lesson
 from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, Replace, Verdict
@@ -27,7 +27,6 @@ from ..interface import Dialect
 from ..reply_builder import ReplyBuilder
 from ..upstream_errors import error_in, error_in_text
 from .call_items import CallItems
-from .document import kind_of_document, read_document, write_document
 from .events import ADDED, ITEM_EVENTS, EventWriter, IncomingEvent, Json, number_in, read_incoming
 from .finalizer import Finalizer
 from .freeform import INPUT, Freeform
@@ -36,7 +35,7 @@ from .keep_alive import keep_alive
 from .output import CALL, FREEFORM, fresh_ids, with_needed
 from .part_families import FAMILIES
 from .repeated_string import ARGUMENTS_DONE, RepeatedString
-from .terminal import TERMINAL, finish_in
+from .terminal import TERMINAL, document_in, finish_in, kind_of_document
 from .text_items import TextItems
 
 _CREATED = "response.created"
@@ -123,13 +122,15 @@ class Responses(Dialect):
 
     def body(self, body: bytes) -> bytes:
         """Mend a document as if it were the terminal event of a stream without other events."""
-        response = read_document(body)
+        response = document_in(body)
         if response is None:
             return body
         self._answer.streamed = False
         self._note_results(response)
         output = self._finalizer.finish(kind_of_document(response), response, ReplyBuilder())
-        return body if output == response["output"] else write_document(response, output)
+        if output == response["output"]:
+            return body
+        return payload.write({**response, "output": output}).encode("utf-8", "backslashreplace")
 
     def _pass_unread(self, event: Event, data: str) -> bool:
         """Whether an event whose content does not matter can pass without being parsed.
@@ -327,9 +328,9 @@ class Responses(Dialect):
 
     def _read_added(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         known = self._items.known(incoming.item_id)
-        if known is not None and known.type == kind and known.open and known.announced:
+        if known is not None and known.type == kind and known.open:
             return
-        item = self._add(incoming, kind)
+        item = self._items.open(kind, incoming.item_id, incoming.number("output_index"), incoming.item)
         body = with_needed(incoming.item, kind, item.id)
         reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
         self._texts.show_content(item, incoming, reply)
@@ -337,8 +338,7 @@ class Responses(Dialect):
     def _read_ended(self, incoming: IncomingEvent, kind: str, reply: ReplyBuilder) -> None:
         item = self._items.find(kind, incoming.item_id, incoming.number("output_index"))
         if incoming.item.get("status") != "incomplete" and (
-            (item is not None and self._texts.undecided(item))
-            or self._texts.unannounced_text_waits(item, incoming.item)
+            (item is not None and item.undecided) or self._texts.unannounced_text_waits(item, incoming.item)
         ):
             self._held.wait(incoming, reply)
         else:
@@ -358,7 +358,7 @@ class Responses(Dialect):
             if kind in ("message", "reasoning"):
                 item = self._texts.writer.open(kind, wire_id, wire_index, incoming.item, reply)
             else:
-                item = self._add(incoming, kind)
+                item = self._items.open(kind, wire_id, wire_index, incoming.item)
         body = item.done = self._texts.finish(item, incoming.item, reply, finish)
         if kind == FREEFORM:
             self._answer.outgoing.sent += 1
@@ -366,12 +366,6 @@ class Responses(Dialect):
         if body == incoming.item:
             item.done_text = incoming.item_text
         reply.out.append(self._writer.forward(incoming, output_index=item.index, item=body))
-
-    def _add(self, incoming: IncomingEvent, kind: str) -> Item:
-        wire_id, wire_index = incoming.item_id, incoming.number("output_index")
-        item = self._items.open(kind, wire_id, wire_index, incoming.item)
-        item.announced = True
-        return item
 
 
 def _error_in(incoming: IncomingEvent) -> Json | None:
@@ -381,6 +375,7 @@ def _error_in(incoming: IncomingEvent) -> Json | None:
 
 
 def _type_of(item: Json) -> str:
+    """The type of an item; if the server left it out, the type that its fields show, or ""."""
     kind = item.get("type")
     if isinstance(kind, str) and kind:
         return kind

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...turn import payload
+from ...turn.parts import string_of
 from ...wire.events import PASS, Pass
 from ...wire.framing import SSE, Framing
 from .repeated_string import LONG, REPEATING, RepeatedString
@@ -49,8 +50,7 @@ class IncomingEvent:
         return str(self.item.get("id") or "")
 
     def text(self, key: str) -> str:
-        value = self.message.get(key)
-        return value if isinstance(value, str) else ""
+        return string_of(self.message.get(key))
 
     def number(self, key: str) -> int | None:
         value = self.message.get(key)
@@ -75,6 +75,7 @@ def read_incoming(raw: bytes, line: str, data: str, repeated: RepeatedString) ->
 
 
 def _read_incoming(raw: bytes, line: str, data: str) -> IncomingEvent | None:
+    """Parse an event; if it ends an item, the item is parsed on its own, because its source text is kept."""
     start = data.find('"item":') if line == ENDED else -1
     try:
         if start >= 0:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ...mend.arguments import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
-from ...turn.items import Item
+from ...turn.items import CallItem, Item
 from ...wire.events import MOST_CALLS, LimitReached
 from ..reply_builder import ReplyBuilder
 from .call_items import CallItems
@@ -135,6 +135,7 @@ class Finalizer:
         self._calls.flush_found(reply, drop_refused=True)
 
     def _response(self) -> Json:
+        """The response as the server last announced it, or a new one if it never did."""
         response = (payload.object_in(self.created) or {}).get("response")
         if isinstance(response, dict):
             return response
@@ -161,7 +162,6 @@ class Finalizer:
                 item = self._texts.writer.open(kind, wire_id, position, entry, reply)
             else:
                 item = self._items.open(kind, wire_id, position, entry)
-                item.announced = True
                 fields = {"output_index": item.index, "item": entry}
                 reply.out.append(self._writer.write(ADDED, fields))
                 if kind == FREEFORM:
@@ -206,7 +206,7 @@ class Finalizer:
         final = []
         for entry in output:
             item = next((item for item in self._items.all if self._listed.entries.get(item.index) is entry), None)
-            if item is None or item.call is None:
+            if not isinstance(item, CallItem):
                 final.append(entry)
             elif item.done is not None:
                 final.append(entry if _holds(entry, item) else item.done)
@@ -221,7 +221,7 @@ def _has_content(entry: Json) -> bool:
 
 def _holds(entry: Json, item: Item) -> bool:
     """Whether the entry of the output agrees with the item that the client got, and can stay unchanged."""
-    if item.call is not None:
+    if isinstance(item, CallItem):
         return item.done is not None and all(entry.get(key) == item.done.get(key) for key in _CARRIED)
     if item.done is not None and item.type == FREEFORM:
         return bool(entry.get("call_id") == item.done.get("call_id"))

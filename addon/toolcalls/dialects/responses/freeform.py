@@ -67,7 +67,7 @@ class Freeform:
         index = self._items.free_index(incoming.number("output_index"))
         identity = self._items.identity(item_id, FREEFORM)
         body = {**incoming.item, "id": identity, "call_id": self._ids.unique(str(incoming.item["call_id"]))}
-        item = Item(index, identity, FREEFORM, body, announced=True, done=body)
+        item = Item(index, identity, FREEFORM, body, done=body)
         self._items.add(item, item_id, incoming.number("output_index"))
         where = {"item_id": identity, "output_index": index}
         announced = {"output_index": index, "item": {**body, "input": ""}}

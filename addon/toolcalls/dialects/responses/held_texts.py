@@ -6,12 +6,12 @@ events that end the text and its item wait, and so do structured calls.
 
 from __future__ import annotations
 
-from ...mend.finish import Finish
 from ...turn.item_answer import ItemAnswer
-from ...turn.items import Item, TextPart
+from ...turn.items import TextPart
 from ...turn.text_search import SearchResult
 from ..reply_builder import ReplyBuilder
 from .events import EventWriter, IncomingEvent
+from .part_families import position_of
 
 DELTA = "response.output_text.delta"
 _ENDS = "ends of text"
@@ -33,47 +33,17 @@ class HeldTexts:
         """Whether the last text may still end with a call."""
         return bool(self.ends) or self._answer.texts.undecided
 
-    def follows(self, part: TextPart) -> bool:
-        """Whether text of this part follows another part that may end with a call."""
-        return self.undecided and not self._answer.texts.is_last(part.search)
-
-    def take(
-        self,
-        item: Item,
-        number: int,
-        part: TextPart,
-        text: str,
-        reply: ReplyBuilder,
-        source: IncomingEvent | None = None,
-    ) -> SearchResult:
-        """Search a text of a part; the result contains what may be sent."""
-        return self._note(item, number, part, self._answer.take_part_text(part, text, source), reply)
-
-    def show(self, item: Item, number: int, part: TextPart, text: str, reply: ReplyBuilder) -> SearchResult:
-        """Let the search know text of a part that is forwarded as it arrived; the result is sent before it."""
-        return self._note(item, number, part, self._answer.show_part_text(part, text), reply)
-
-    def close(
-        self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder
-    ) -> SearchResult:
-        """End the text of a part. `finish`: how the response ended; None: something else follows the text."""
-        return self._note(item, number, part, self._answer.end_part_text(part, finish), reply)
-
-    def _note(
-        self, item: Item, number: int, part: TextPart, result: SearchResult, reply: ReplyBuilder
-    ) -> SearchResult:
-        if result.parts:
-            key = _key(item, number)
-            self._let_go(key, reply)
+    def update(self, part: TextPart, found: SearchResult, reply: ReplyBuilder) -> None:
+        """Note what the search of a part found: hold only the text that is still held after it."""
+        if found.parts:
+            self._let_go(_key(part), reply)
             if part.search is not None and part.search.holding:
-                where = {"item_id": item.id, "output_index": item.index, "content_index": number}
-                held = self._writer.write_unnumbered({"type": DELTA, **where, "delta": part.search.held}, DELTA)
-                self._keep(key, held, reply)
-        return result
+                held = {"type": DELTA, **position_of(part), "delta": part.search.held}
+                self.keep(part, self._writer.write_unnumbered(held, DELTA), reply)
 
-    def keep(self, item: Item, number: int, raw: bytes, reply: ReplyBuilder) -> None:
-        """Hold a whole event."""
-        self._keep(_key(item, number), raw, reply)
+    def keep(self, part: TextPart, raw: bytes, reply: ReplyBuilder) -> None:
+        """Hold an event with text of a part."""
+        self._keep(_key(part), raw, reply)
 
     # The events that end a text
 
@@ -100,5 +70,5 @@ class HeldTexts:
             reply.release(key)
 
 
-def _key(item: Item, number: int) -> str:
-    return f"text {item.index} {number}"
+def _key(part: TextPart) -> str:
+    return f"text {part.item_index} {part.number}"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...turn.item_assembler import ItemAssembler
-from ...turn.items import Item, Items
+from ...turn.items import CallItem, Item, Items
 from .call_reader import entry_in
 from .events import Json
 from .output import CALL
@@ -67,15 +67,17 @@ class ListedItems:
                 self.unseen.append((position, entry))
 
     def _match(self, item: Item, entry: Json) -> None:
+        """Note that an entry is about an item."""
         self.entries[item.index] = entry
-        if item.call is not None and item.type == entry.get("type"):
+        if isinstance(item, CallItem) and item.type == entry.get("type"):
             item.call.note_listed(entry_in(entry, None))
         elif item.open:
             item.body = entry
 
 
 def _same_item(item: Item, entry: Json) -> bool:
-    if item.call is not None:
+    """Whether an entry is about this item, by its type and its ids."""
+    if isinstance(item, CallItem):
         if entry.get("type") not in (CALL, item.type):
             return False
         # Lists, not sets: a server may send an id that is not a string and cannot be hashed.
@@ -111,11 +113,12 @@ class _ItemsByIds:
 
 def _bodies_of(item: Item) -> list[Json]:
     """The item as the client got it or the upstream last sent it, and as each event about its call contains it."""
-    return [item.done or item.body, *((snapshot.body for snapshot in item.call.snapshots) if item.call else ())]
+    snapshots = item.call.snapshots if isinstance(item, CallItem) else []
+    return [item.done or item.body, *(snapshot.body for snapshot in snapshots)]
 
 
 def _ids_of(item: Item) -> list[object]:
-    own = [item.id, item.call.sent_id] if item.call else [item.id]
+    own = [item.id, item.call.sent_id] if isinstance(item, CallItem) else [item.id]
     return [*own, *(body.get(key) for body in _bodies_of(item) for key in ("id", "call_id"))]
 
 
@@ -147,7 +150,7 @@ def _paired(items: list[Item], entries: list[Json]) -> list[Item]:
 def _is_named(item: Item, entry: Json) -> bool:
     if item.type != entry.get("type"):
         return False
-    return item.call is None or not entry.get("name") or item.call.name in ("", entry["name"])
+    return not isinstance(item, CallItem) or not entry.get("name") or item.call.name in ("", entry["name"])
 
 
 def _names(entry: Json) -> list[tuple[str, ...]]:

@@ -36,13 +36,13 @@ class SeenTexts:
             return False
         if verb == "delta":
             text = incoming.message.get("delta")
-            part = self._find(family, incoming)[1]
+            part = self._find(family, incoming)
             return bool(text) and (not isinstance(text, str) or (part is not None and part.searched))
         text = text_of_event(incoming)
-        item, part = self._find(family, incoming)
-        if text is None or verb != "done" or item is None or part is None:
+        part = self._find(family, incoming)
+        if text is None or verb != "done" or part is None:
             return text is None
-        return self.misses_text(item, incoming.number(family.number_key) or 0, part, text)
+        return self.misses_text(part, text)
 
     def misses_content(self, item: Item | None, content: Any) -> bool:
         """Whether the content of a message shows text that the search has not seen, and that is not searched now."""
@@ -51,7 +51,7 @@ class SeenTexts:
             part = item.parts.get((TEXT, number)) if item is not None else None
             if text is None or (text and part is None and not is_text_part(entry)):
                 return True
-            if item is not None and part is not None and self.misses_text(item, number, part, text):
+            if part is not None and self.misses_text(part, text):
                 return True
         return False
 
@@ -67,11 +67,11 @@ class SeenTexts:
         last = undecided[-1] if undecided else ""
         return any(text is None or not (_as_read(text) in seen or _repeats(text, last)) for text in listed)
 
-    def misses_text(self, item: Item, number: int, part: TextPart, text: str) -> bool:
+    def misses_text(self, part: TextPart, text: str) -> bool:
         """Whether this text, which repeats that of a part, says more than the search has seen."""
         if part.search is None or part.changed:
             return False
-        seen = self._seen(item, number, part)
+        seen = self._seen(part)
         if seen is None:
             # There was too much to remember.
             return not text.rstrip().endswith(part.search.held.strip())
@@ -79,15 +79,15 @@ class SeenTexts:
 
     def _texts_of(self, item: Item, *, undecided: bool = False) -> list[str]:
         """The texts of an item that the search has seen. `undecided`: only those that may end with a call."""
-        parts = [(number, part) for (kind, number), part in item.parts.items() if kind == TEXT]
-        texts = [self._seen(item, number, part) for number, part in parts if part.undecided or not undecided]
+        parts = [part for part in item.parts.values() if part.kind == TEXT]
+        texts = [self._seen(part) for part in parts if part.undecided or not undecided]
         return [text for text in texts if text is not None]
 
-    def _seen(self, item: Item, number: int, part: TextPart) -> str | None:
+    def _seen(self, part: TextPart) -> str | None:
         """The text of a part as the search has seen it; None if that was too much to remember."""
         if part.seen is not None:
             return part.seen
-        sent = self._sent.text(item, TEXT, number)
+        sent = self._sent.text(part)
         if sent is None or part.search is None:
             return sent
         seen = sent + part.search.held
@@ -95,11 +95,9 @@ class SeenTexts:
             part.seen = seen
         return seen
 
-    def _find(self, family: PartFamily, incoming: IncomingEvent) -> tuple[Item | None, TextPart | None]:
-        wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
-        item = self._items.find(family.item, wire_id, wire_index) or self._items.known(wire_id)
-        number = incoming.number(family.number_key) or 0
-        return item, item.parts.get((family.part, number)) if item is not None else None
+    def _find(self, family: PartFamily, incoming: IncomingEvent) -> TextPart | None:
+        item = family.find(self._items, incoming) or self._items.known(incoming.text("item_id"))
+        return item.parts.get((family.part, family.number_in(incoming))) if item is not None else None
 
 
 def text_of_event(incoming: IncomingEvent) -> str | None:

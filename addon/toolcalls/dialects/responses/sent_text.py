@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from ...turn.items import Item
+from ...turn.items import TextPart
 from ...turn.structured_text import StructuredText
 from ...turn.text_search import TextSearch
 from ...unread.passed_text import text_of
@@ -19,8 +19,8 @@ class SentDeltas:
 
     def __init__(self, limit: int, writer: EventWriter) -> None:
         self._writer = writer
-        self._texts: dict[tuple[str, str, int], list[str | bytes]] = {}
-        """The texts of each part: item id, kind and number of the part → strings, or literals of unparsed events."""
+        self._texts: dict[int, list[str | bytes]] = {}
+        """`id()` of a part → its texts: strings, or literals of unparsed events."""
         self._text: list[str | bytes] = []
         """The text of the part that the last delta belongs to."""
         self.search: TextSearch | StructuredText | None = None
@@ -28,9 +28,9 @@ class SentDeltas:
         self._room = self._limit = limit
         """How many more bytes of events may be sent until nothing is remembered."""
 
-    def add(self, item: Item, part: str, number: int, text: str, event: bytes) -> None:
+    def add(self, part: TextPart, text: str, event: bytes) -> None:
         """Note a sent delta that was parsed; the unparsed ones after it belong to the same part."""
-        self._text = self._texts.setdefault((item.id, part, number), [])
+        self._text = self._texts.setdefault(id(part), [])
         self._room -= len(event)
         if self._room >= 0:
             self._text.append(text)
@@ -49,11 +49,11 @@ class SentDeltas:
         self._texts = {}
         self._room = self._limit
 
-    def text(self, item: Item, part: str, number: int) -> str | None:
+    def text(self, part: TextPart) -> str | None:
         """The text of one part, joined from its deltas; None if there were too many deltas to remember."""
         if self._room < 0:
             return None
-        pieces = self._texts.get((item.id, part, number), ())
+        pieces = self._texts.get(id(part), ())
         texts: list[str] = []
         for _, run in groupby(pieces, type):
             alike = list(run)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ...mend.finish import Finish
+from ...turn import payload
 from .events import Json
 
 COMPLETED: Final = "response.completed"
@@ -12,6 +13,23 @@ TERMINAL: Final = frozenset(
     {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
 )
 FAILED: Final = frozenset({"failed", "cancelled"})
+_KINDS: Final = {"completed": COMPLETED, "incomplete": "response.incomplete", "failed": "response.failed"}
+_UNFINISHED: Final = frozenset({"in_progress", "queued"})
+
+
+def document_in(body: bytes) -> Json | None:
+    """The response that a body contains, if it has ended and has an output."""
+    response = payload.object_in(body)
+    if response is None or not isinstance(response.get("output"), list):
+        return None
+    return None if str(response.get("status") or "") in _UNFINISHED else response
+
+
+def kind_of_document(response: Json) -> str:
+    """The type of the terminal event that would have ended a stream."""
+    if response.get("error"):
+        return "response.failed"
+    return _KINDS.get(str(response.get("status") or ""), "response.done")
 
 
 def status_of(kind: str, response: Any) -> str:

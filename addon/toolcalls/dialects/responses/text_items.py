@@ -11,12 +11,13 @@ from ...mend.finish import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, TextPart
+from ...turn.text_search import SearchResult
 from ...unread.fast_path import Lesson, Receiver
 from ..reply_builder import ReplyBuilder
 from .events import ENDED, EventWriter, IncomingEvent, Json
 from .held_texts import DELTA, HeldTexts
 from .output import with_needed
-from .part_families import REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, is_text
+from .part_families import FAMILIES, REASONING_TEXT, REFUSAL, SUMMARY, TEXT, PartFamily, family_of, position_of
 from .seen_texts import SeenTexts, is_text_part, text_in, text_of_event
 from .text_writer import MOST_PARTS, PART_EVENTS, TextWriter, belongs, whole_part
 
@@ -48,64 +49,67 @@ class TextItems:
         if family.part == TEXT and verb == "done" and self._ends_undecided(incoming, family, reply):
             return
         item = self._item(family, incoming, reply)
-        number = incoming.number(family.number_key) or 0
-        part = item.part(family.part, number)
+        part = item.part(family.part, family.number_in(incoming))
         opens = incoming.type == f"{PART_EVENTS.get(family.part)}.added"
         if not part.opened and not opens and family.part in PART_EVENTS:
-            reply.out.append(self.writer.open_part(item, family.part, number))
+            reply.out.append(self.writer.open_part(part))
         part.opened = True
-        fields: Json = {"item_id": item.id, "output_index": item.index, family.number_key: number}
+        fields = position_of(part)
         searched = self._answer.examines_text and family.part == TEXT
         if searched and verb != "delta":
-            self._show(item, number, part, text_of_event(incoming), incoming, reply)
+            self._show(part, text_of_event(incoming), incoming, reply)
         if searched and verb == "done":
-            self._end_text(item, number, part, None, reply)
+            self._send(part, self._answer.end_part_text(part, None), reply)
         if stem in PART_EVENTS.values():
             fields["part"] = whole_part(incoming.message.get("part"), family.part)
             if verb == "done" and part.changed:
-                fields["part"] = {**fields["part"], "text": self._text_sent(item, number, part)}
+                fields["part"] = {**fields["part"], "text": self._text_sent(part)}
             part.closed = part.closed or verb == "done"
         elif verb == "done":
             text = incoming.message.get("refusal" if family.part == REFUSAL else "text")
             part.text = text if isinstance(text, str) else None
             if part.changed:
-                part.text = fields["text"] = self._text_sent(item, number, part)
-        elif incoming.type == DELTA and searched and not self._passes(incoming, item, number, part, reply):
+                part.text = fields["text"] = self._text_sent(part)
+        elif incoming.type == DELTA and searched and not self._passes(incoming, part, reply):
             return
         sent = self._events.forward(incoming, **fields)
         reply.out.append(sent)
         if verb == "delta":
             deltas = self.writer.sent
-            deltas.add(item, family.part, number, payload.text_of(incoming.message.get("delta")), sent)
+            deltas.add(part, payload.text_of(incoming.message.get("delta")), sent)
             if sent is incoming.raw and (not searched or part.searched or part.search is not None):
                 deltas.search = None if part.searched else part.search
                 self.learn(incoming, deltas)
 
     # The search for calls
 
-    def _passes(self, incoming: IncomingEvent, item: Item, number: int, part: TextPart, reply: ReplyBuilder) -> bool:
+    def _passes(self, incoming: IncomingEvent, part: TextPart, reply: ReplyBuilder) -> bool:
         """Search a delta. True if it passes; otherwise the text that may be sent is written here."""
         text = incoming.message.get("delta")
         if not isinstance(text, str) or not text or part.searched:
             return True
-        result = self._held.take(item, number, part, text, reply, incoming)
-        if result.parts == ((text, incoming),):
+        found = self._answer.take_part_text(part, text, incoming)
+        self._held.update(part, found, reply)
+        if found.parts == ((text, incoming),):
             return True
-        if not result.parts:
-            self._held.keep(item, number, incoming.raw, reply)
-        self.writer.write_found(item, number, result, reply)
+        if not found.parts:
+            self._held.keep(part, incoming.raw, reply)
+        self.writer.write_found(part, found, reply)
         return False
 
-    def _show(
-        self, item: Item, number: int, part: TextPart, text: str | None, source: IncomingEvent, reply: ReplyBuilder
-    ) -> None:
+    def _send(self, part: TextPart, found: SearchResult, reply: ReplyBuilder) -> None:
+        """Send the text that the search of a part lets go."""
+        self._held.update(part, found, reply)
+        self.writer.write_found(part, found, reply)
+
+    def _show(self, part: TextPart, text: str | None, source: IncomingEvent, reply: ReplyBuilder) -> None:
         """Let the search know a text that arrived in no delta, and that the client gets in this event."""
         begins = source.type.endswith(".added")
         if not text or (part.search is not None and not begins):
             return
-        self.writer.write_found(item, number, self._held.show(item, number, part, text, reply), reply)
+        self._send(part, self._answer.show_part_text(part, text), reply)
         if begins:
-            self.writer.sent.add(item, TEXT, number, text, source.raw)
+            self.writer.sent.add(part, text, source.raw)
         else:
             part.seen = text
 
@@ -116,30 +120,25 @@ class TextItems:
             return
         for number, entry in enumerate(content[:MOST_PARTS]):
             if is_text_part(entry):
-                self._show(item, number, item.part(TEXT, number), text_in(entry), incoming, reply)
+                self._show(item.part(TEXT, number), text_in(entry), incoming, reply)
 
     def _ends_undecided(self, incoming: IncomingEvent, family: PartFamily, reply: ReplyBuilder) -> bool:
         """Whether the end of a text has to wait, because the text may end with a call; if so, it is held."""
-        item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
-        if item is None or not self.undecided(item):
+        item = family.find(self._items, incoming)
+        if item is None or not item.undecided:
             return False
         self._held.wait(incoming, reply)
         return True
 
     def follows(self, incoming: IncomingEvent) -> bool:
         """Whether this is a delta with text of another part than the one that may end with a call."""
-        delta = incoming.message.get("delta")
         stem, _, verb = incoming.type.rpartition(".")
-        if verb != "delta" or not is_text(incoming.type) or not delta:
+        if verb != "delta" or stem not in FAMILIES or not incoming.message.get("delta"):
             return False
         family = family_of(stem, incoming)
-        item = self._items.find(family.item, incoming.text("item_id"), incoming.number("output_index"))
-        part = item.parts.get((family.part, incoming.number(family.number_key) or 0)) if item is not None else None
-        return part is None or self._held.follows(part)
-
-    @staticmethod
-    def undecided(item: Item) -> bool:
-        return any(part.undecided for part in item.parts.values())
+        item = family.find(self._items, incoming)
+        part = item.parts.get((family.part, family.number_in(incoming))) if item is not None else None
+        return part is None or not self._answer.texts.is_last(part.search)
 
     def unannounced_text_waits(self, item: Item | None, body: Json) -> bool:
         """Whether a text that arrived only with the end of its item may be a call, depending on what follows."""
@@ -155,25 +154,21 @@ class TextItems:
     def end_texts(self, finish: Finish | None, reply: ReplyBuilder) -> None:
         """End all texts. `finish`: how the response ended; None: something else follows the texts."""
         for item in self._items.all:
-            for (kind, number), part in item.parts.items():
-                if kind == TEXT and not part.searched:
-                    self._end_text(item, number, part, finish, reply)
+            for part in item.parts.values():
+                if part.kind == TEXT and not part.searched:
+                    self._send(part, self._answer.end_part_text(part, finish), reply)
 
-    def _end_text(self, item: Item, number: int, part: TextPart, finish: Finish | None, reply: ReplyBuilder) -> None:
-        """End the text of a part and send what was held of it."""
-        self.writer.write_found(item, number, self._held.close(item, number, part, finish, reply), reply)
-
-    def _text_sent(self, item: Item, number: int, part: TextPart) -> str:
+    def _text_sent(self, part: TextPart) -> str:
         """The text that the client got for a part that was changed."""
-        text = self.writer.sent.text(item, TEXT, number)
+        text = self.writer.sent.text(part)
         return part.text_for_client(part.text or "") if text is None else text
 
     def _search_content(self, item: Item, content: list[Any], finish: Finish | None, reply: ReplyBuilder) -> None:
         """Replace the changed texts in the content by what the client got, and search texts that it never got."""
         last = max((number for number, entry in enumerate(content) if not is_blank(entry)), default=-1)
-        for (kind, number), part in item.parts.items():
-            if kind == TEXT:
-                self._end_text(item, number, part, None, reply)
+        for part in item.parts.values():
+            if part.kind == TEXT:
+                self._send(part, self._answer.end_part_text(part, None), reply)
         if self.seen.misses_content(item, content):
             self._answer.texts.stop()
         for number, entry in enumerate(content):
@@ -184,16 +179,19 @@ class TextItems:
             if part.search is None:
                 part.seen = text
                 ends = number == last and not entry.get("annotations")
-                first = self._held.take(item, number, part, text, reply)
-                rest = self._held.close(item, number, part, finish if ends else None, reply)
+                first = self._answer.take_part_text(part, text)
+                self._held.update(part, first, reply)
+                rest = self._answer.end_part_text(part, finish if ends else None)
+                self._held.update(part, rest, reply)
                 if part.changed:
                     content[number] = {**entry, "text": first.text + rest.text}
             elif part.changed:
-                content[number] = {**entry, "text": self._text_sent(item, number, part)}
+                content[number] = {**entry, "text": self._text_sent(part)}
 
     def _item(self, family: PartFamily, incoming: IncomingEvent, reply: ReplyBuilder) -> Item:
+        """The item that an event about a text belongs to, announced if the upstream did not."""
         wire_id, wire_index = incoming.text("item_id"), incoming.number("output_index")
-        item = self._items.find(family.item, wire_id, wire_index)
+        item = family.find(self._items, incoming)
         if item is None:
             known = self._items.known(wire_id)
             if known is not None and known.type == family.item:
@@ -232,9 +230,9 @@ class TextItems:
                 self._answer.texts.stop()
             return body
         content = list(body[key])
-        for (part, number), state in sorted(item.parts.items(), key=lambda entry: entry[0][1]):
-            if part in PART_EVENTS and belongs(part, key):
-                self.writer.fill_part(item, part, number, state, content)
+        for part in sorted(item.parts.values(), key=lambda part: part.number):
+            if part.kind in PART_EVENTS and belongs(part.kind, key):
+                self.writer.fill_part(part, content)
         if self._answer.examines_text and item.type == "message":
             self._search_content(item, content, finish, reply)
         for number, entry in enumerate(content):
@@ -249,10 +247,11 @@ class TextItems:
             entries = body.get(key) if isinstance(body.get(key), list) else []
             texts = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
             if not any(texts):
-                known = [(number, part) for (each, number), part in sorted(item.parts.items()) if each == kind]
-                if sum(not part.text for _, part in known) > _MOST_JOINED:
+                known = [part for part in item.parts.values() if part.kind == kind]
+                known.sort(key=lambda part: part.number)
+                if sum(not part.text for part in known) > _MOST_JOINED:
                     return ""
-                texts = [part.text or self.writer.sent.text(item, kind, number) for number, part in known]
+                texts = [part.text or self.writer.sent.text(part) for part in known]
             if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
                 return whole
         return ""

@@ -13,7 +13,7 @@ from ..reply_builder import ReplyBuilder
 from .events import ADDED, EventWriter, Json
 from .held_texts import DELTA
 from .output import with_needed
-from .part_families import REFUSAL, SUMMARY, TEXT
+from .part_families import REFUSAL, SUMMARY, TEXT, position_of
 from .sent_text import SentDeltas
 
 PART_EVENTS = {
@@ -52,7 +52,7 @@ class TextWriter:
     ) -> Item:
         """Announce an item that the upstream never announced. `instead`: the index of a dropped item to use."""
         index = self._items.free_index(wire_index) if instead is None else instead
-        item = Item(index, self._items.identity(wire_id, kind), kind, body, announced=True)
+        item = Item(index, self._items.identity(wire_id, kind), kind, body)
         self._items.add(item, wire_id, wire_index)
         kept = {key: value for key, value in body.items() if key not in ("content", "summary", "encrypted_content")}
         empty = {**with_needed({"type": kind, **kept}, kind, item.id), "status": "in_progress"}
@@ -60,55 +60,55 @@ class TextWriter:
         reply.out.append(self._events.write(ADDED, fields))
         return item
 
-    def open_part(self, item: Item, part: str, number: int) -> bytes:
+    def open_part(self, part: TextPart) -> bytes:
         """The announcement of a part that the upstream never announced."""
-        fields = {**_position(item, part, number), "part": whole_part(None, part)}
-        return self._events.write(f"{PART_EVENTS[part]}.added", fields)
+        fields = {**position_of(part), "part": whole_part(None, part.kind)}
+        return self._events.write(f"{PART_EVENTS[part.kind]}.added", fields)
 
-    def write_found(self, item: Item, number: int, result: SearchResult, reply: ReplyBuilder) -> None:
+    def write_found(self, part: TextPart, result: SearchResult, reply: ReplyBuilder) -> None:
         """Write searched text, with the original events if they contain nothing else."""
-        position = _position(item, TEXT, number)
+        position = position_of(part)
         for piece in result.pieces:
             if piece.source is None:
                 sent = self._events.write(DELTA, {**position, "delta": piece.text})
             else:
                 sent = self._events.forward(piece.source, **position)
-            self.sent.add(item, TEXT, number, piece.text, sent)
+            self.sent.add(part, piece.text, sent)
             reply.out.append(sent)
 
-    def fill_part(self, item: Item, part: str, number: int, state: TextPart, content: list[Any]) -> None:
+    def fill_part(self, part: TextPart, content: list[Any]) -> None:
         """Add the text of a part to the content, if it was sent and is missing there."""
-        field = _text_field(part)
-        if not 0 <= number < MOST_PARTS:
+        field = _text_field(part.kind)
+        if not 0 <= part.number < MOST_PARTS:
             return
-        while len(content) <= number:
-            content.append(whole_part(None, part))
-        entry = content[number]
+        while len(content) <= part.number:
+            content.append(whole_part(None, part.kind))
+        entry = content[part.number]
         if isinstance(entry, dict) and not entry.get(field):
-            text = state.text or self.sent.text(item, part, number)
-            content[number] = {**whole_part(entry, part), field: text or ""}
+            text = part.text or self.sent.text(part)
+            content[part.number] = {**whole_part(entry, part.kind), field: text or ""}
 
     def end_part(self, item: Item, key: str, number: int, entry: Any, reply: ReplyBuilder) -> None:
         """Write the events of a part that are missing before its item ends."""
-        part = entry.get("type") if isinstance(entry, dict) else None
-        if not isinstance(part, str) or part not in PART_EVENTS or not belongs(part, key):
+        kind = entry.get("type") if isinstance(entry, dict) else None
+        if not isinstance(kind, str) or kind not in PART_EVENTS or not belongs(kind, key):
             return
-        state = item.part(part, number)
-        field, position = _text_field(part), _position(item, part, number)
+        part = item.part(kind, number)
+        field, position = _text_field(kind), position_of(part)
         text = entry.get(field)
         out = reply.out
-        if not state.opened:
+        if not part.opened:
             if not isinstance(text, str) or not text:
                 return
-            out.append(self.open_part(item, part, number))
-            state.opened = True
-            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.delta", {**position, "delta": text}))
-        if state.text is None and not state.closed:
-            out.append(self._events.write(f"{_TEXT_EVENTS[part]}.done", {**position, field: text or ""}))
-            state.text = text or ""
-        if not state.closed:
-            out.append(self._events.write(f"{PART_EVENTS[part]}.done", {**position, "part": entry}))
-            state.closed = True
+            out.append(self.open_part(part))
+            part.opened = True
+            out.append(self._events.write(f"{_TEXT_EVENTS[kind]}.delta", {**position, "delta": text}))
+        if part.text is None and not part.closed:
+            out.append(self._events.write(f"{_TEXT_EVENTS[kind]}.done", {**position, field: text or ""}))
+            part.text = text or ""
+        if not part.closed:
+            out.append(self._events.write(f"{PART_EVENTS[kind]}.done", {**position, "part": entry}))
+            part.closed = True
 
 
 def belongs(part: str, key: str) -> bool:
@@ -127,9 +127,3 @@ def whole_part(entry: Any, part: str) -> Json:
 def _text_field(part: str) -> str:
     """The key of the text in parts of this kind."""
     return "refusal" if part == REFUSAL else "text"
-
-
-def _position(item: Item, part: str, number: int) -> Json:
-    """The fields by which an event names a part."""
-    key = "summary_index" if part == SUMMARY else "content_index"
-    return {"item_id": item.id, "output_index": item.index, key: number}

@@ -10,7 +10,7 @@ from ...request.request import Request
 from ...turn import payload
 from ...turn.answer import CompletedCall
 from ...turn.assembled_call import AssembledCall
-from ...turn.fragment_answer import FragmentAnswer
+from ...turn.fragment_answer import AnswerTraits, FragmentAnswer
 from ...turn.fragments import full_name
 from ...turn.outgoing_calls import GatheredCall
 from ...turn.refusal_reasons import CUT_INSIDE
@@ -26,7 +26,7 @@ class ZaiAnswer(FragmentAnswer):
     __slots__ = ("_cut", "_growing", "_owners", "_ran", "_reader", "broken_off")
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, owners: Owners, reader: ZaiReader) -> None:
-        super().__init__(request, policy, mender)
+        super().__init__(request, policy, mender, AnswerTraits())
         self._owners = owners
         self._reader = reader
         self._ran: list[AssembledCall] = []
@@ -71,24 +71,21 @@ class ZaiAnswer(FragmentAnswer):
                 self._ran.append(assembled)
                 return
 
-    def complete(self, finish: Finish, *, drop_refused: bool = False, ids: bool = True) -> list[CompletedCall]:
-        calls = self._clients(self.assembler.hand_out(finish))
-        return self.release(calls, finish, drop_refused=drop_refused, ids=ids)
+    def complete(self, finish: Finish, *, drop_refused: bool = False) -> list[CompletedCall]:
+        return self.release(self._clients(self.assembler.hand_out(finish)), finish, drop_refused=drop_refused)
 
     @property
     def has_whole_call(self) -> bool:
         """Whether a call for the client is complete by itself."""
         assembled_calls = self._clients(self.assembler.judged(complete=True))
-        return any(
-            self._is_whole(assembled, self._gathered(assembled, Finish.COMPLETE, True))
-            for assembled in assembled_calls
-        )
+        return any(self._is_whole(call, self._gathered(call, Finish.COMPLETE)) for call in assembled_calls)
 
     def _clients(self, gathered: list[AssembledCall]) -> list[AssembledCall]:
         """The client's calls: those in the document, and those among `gathered`, which arrived in fragments."""
-        reader, blocks = self._reader, [AssembledCall.of(call) for call in self._reader.calls()]
-        self._growing = next(reversed([*gathered, *blocks]), None) if reader.last_may_grow else None
-        self._cut = blocks[-1] if reader.cut_inside else None
+        in_document = self._reader.calls()
+        blocks = [AssembledCall.of(call) for call in in_document.calls]
+        self._growing = next(reversed([*gathered, *blocks]), None) if in_document.last_may_grow else None
+        self._cut = blocks[-1] if in_document.cut_inside else None
         return blocks + [
             assembled
             for assembled in gathered
@@ -96,8 +93,8 @@ class ZaiAnswer(FragmentAnswer):
             and not any(assembled is ran for ran in self._ran)
         ]
 
-    def _gathered(self, assembled: AssembledCall, finish: Finish, ids: bool) -> GatheredCall:
-        call = super()._gathered(assembled, finish, ids)
+    def _gathered(self, assembled: AssembledCall, finish: Finish) -> GatheredCall:
+        call = super()._gathered(assembled, finish)
         if assembled is self._cut:
             call.finish = Finish.CUT
         elif self._is_whole(assembled, call):

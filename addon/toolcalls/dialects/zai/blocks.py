@@ -179,6 +179,7 @@ class GlmBlock:
         self._open = (scan.field, scan.start) if scan.field else None
 
     def result(self, document: Document) -> CallResult:
+        """What the backend did with the call."""
         span = self._fields.get("result")
         if span is None or span[1] - span[0] > 4:
             return CallResult.OPEN if span is None else CallResult.FILLED
@@ -189,6 +190,7 @@ class GlmBlock:
         return self._text(document, "name") or self._text(document, "function.name")
 
     def call(self, document: Document) -> GlmCall:
+        """The call in the block, decoded."""
         traits = "" if "name" in self._fields else "function."
         arguments, whole = self._arguments(document, traits + "arguments")
         return GlmCall(

@@ -23,9 +23,8 @@ from ...wire import sse
 from ...wire.events import PASS, SPLIT_LINES, Event, LimitReached, Replace, Verdict
 from ..answer_io import ProtocolTraits
 from ..answer_stream import AnswerStream
-from ..chat.choice import replaced
 from ..interface import Dialect
-from ..reply_builder import ReplyBuilder
+from ..reply_builder import ReplyBuilder, replaced
 from ..upstream_errors import ERROR, error_in, error_in_text
 from .answer import ZaiAnswer
 from .envelope import Json, UpstreamError, data_of, error_of, is_done, reason_of, usage_of
@@ -67,7 +66,7 @@ class Zai(Dialect):
         self._reader = ZaiReader(owners, cuts=policy.zai_after_null == "cut")
         self._writer = ZaiWriter(f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}", request.model)
         self._answer = ZaiAnswer(request, policy, mender, owners, self._reader)
-        self._stream = AnswerStream(request, policy, mender, ProtocolTraits(), self._writer, answer=self._answer)
+        self._stream = AnswerStream(self._answer, policy, ProtocolTraits(), self._writer)
         # Only the end of the turn shows whether a call is the client's, so no call is sent while it arrives.
         self._stream.live = False
         self._include_usage = request.include_usage
@@ -109,7 +108,10 @@ class Zai(Dialect):
     def close(self) -> Replace | None:
         if not self._begun or self._over:
             return None
-        return Replace(tuple(self._end() if self._done else self._break_off()))
+        if self._done:
+            return Replace(tuple(self._end()))
+        # The stream ended without `done`: a call that may be incomplete is not sent.
+        return Replace((*self._drop_unfinished(), *self._finish("length")))
 
     def body(self, body: bytes) -> bytes:
         """The body unchanged: there is no answer in one JSON document, because clients always stream."""
@@ -176,7 +178,7 @@ class Zai(Dialect):
                 continue
             self._has_text = self._has_text or isinstance(part, TextDelta)
             read = self._writer.read(part)
-            out += replaced(self._stream.take(Event(read.raw, None), read), read.raw).out
+            out += replaced(self._stream.take(read), read.raw).out
         return self._writer.begun([chunk for chunk in out if chunk])
 
     # The end
@@ -200,16 +202,13 @@ class Zai(Dialect):
         out = [] if self._done else self._end_turn(Finish.UNKNOWN)
         return out + self._finish("length" if self._reason == "length" else "stop")
 
-    def _break_off(self) -> list[bytes]:
-        """The stream ended without `done`: a call that may be incomplete is not sent."""
-        return self._drop_unfinished() + self._finish("length")
-
     def _fail(self, error: UpstreamError) -> list[bytes]:
         """An error: complete calls are sent, unfinished ones are dropped, and the error is forwarded."""
         self._over = True
         return self._drop_unfinished() + failure(error.message, "upstream_error", error.code)
 
     def _drop_unfinished(self) -> list[bytes]:
+        """Break the answer off: the chunks with its text and its complete calls."""
         self._answer.broken_off = True
         out = self._take_parts(self._reader.end_thinking())
         return out + self._complete(Finish.CUT)

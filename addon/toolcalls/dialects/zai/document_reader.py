@@ -189,6 +189,7 @@ class DocumentReader:
     # Moving forward and back
 
     def _read(self) -> None:
+        """Parse the part of the document that has not been parsed, in steps with checkpoints between them."""
         size = len(self.document)
         state = self._state
         end = max(self._horizon, state.at)

@@ -112,6 +112,7 @@ def error_of(event: Json) -> UpstreamError | None:
 
 
 def _upstream_error(error: Any) -> UpstreamError:
+    """The message and the code of an error, which is an object or anything else."""
     if not isinstance(error, dict):
         return UpstreamError(payload.text_of(error))
     code = error.get("code") or error.get("error_code")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from ...turn import payload
 from ...turn.parts import Fragment, OtherDelta, ReasoningDelta, TextDelta, string_of
@@ -35,6 +36,16 @@ class RanUpstream:
     name: object
 
 
+class BlockCalls(NamedTuple):
+    """The client's calls in the document."""
+
+    calls: list[Fragment]
+    cut_inside: bool
+    """The document ends inside the arguments of the last one."""
+    last_may_grow: bool
+    """The last call of the answer may still grow."""
+
+
 ZaiPart = TextDelta | ReasoningDelta | OtherDelta | Fragment | RanUpstream
 
 
@@ -50,8 +61,6 @@ class ZaiReader:
         "_owners",
         "_phase",
         "_thinking",
-        "cut_inside",
-        "last_may_grow",
         "turn_over",
     )
 
@@ -69,10 +78,6 @@ class ZaiReader:
         """The number of blocks that belong to the turn, once it is over."""
         self.turn_over = False
         """A null patch arrived: the backend could not run the client's tool, and the model continues without it."""
-        self.cut_inside = False
-        """The document ends inside the arguments of the last call. Set by `calls`."""
-        self.last_may_grow = False
-        """The last call may still grow. Set by `calls`."""
 
     @property
     def size(self) -> int:
@@ -116,7 +121,7 @@ class ZaiReader:
         named = Fragment(None, call_id_of(data), string_of(data.get("delta_name")), arguments)
         fragments = [named] if named.name or named.arguments else []
         # Some gateways put calls in the OpenAI form into the envelope.
-        fragments += fragments_of({"tool_calls": data.get("tool_calls")})[0]
+        fragments += fragments_of({"tool_calls": data.get("tool_calls")})
         self._fragment_size += sum(len(fragment.arguments) for fragment in fragments)
         self._in_fragments = self._in_fragments or bool(fragments)
         upstream = any(fragment.name and not self._owners.is_clients(fragment.name) for fragment in fragments)
@@ -183,20 +188,20 @@ class ZaiReader:
         """The document is complete."""
         return [*self._thinking.end(), *self._parts(self._document.finish(), self._document.block_count)]
 
-    def calls(self) -> list[Fragment]:
+    def calls(self) -> BlockCalls:
         """The client's calls in the document."""
         document, blocks = self._document.document, self._document.all_blocks
         calls: list[Fragment] = []
-        self.cut_inside, self.last_may_grow = False, self._in_fragments
+        cut_inside, last_may_grow = False, self._in_fragments
         for number, block in enumerate(blocks[: self._count]):
             call = block.call(document)
             if not self._owners.is_clients(call.name, call.result):
                 continue
             calls.append(Fragment((0, number), call.id, call.name, call.arguments))
-            self.cut_inside = not call.whole
+            cut_inside = not call.whole
             is_last = number == len(blocks) - 1
-            self.last_may_grow = is_last and call.result is CallResult.OPEN and self._phase == _CALLING
-        return calls
+            last_may_grow = is_last and call.result is CallResult.OPEN and self._phase == _CALLING
+        return BlockCalls(calls, cut_inside, last_may_grow)
 
     @property
     def has_calls(self) -> bool:
