@@ -24,8 +24,8 @@ fragments at one index. A bool is not an index. Also:
   completes the only incomplete call, right before it, to a strict object, it is joined to that call. If there is no
   other call, and no id either, the beginning of the call was lost: it may be a call of any tool, and is refused.
 - A call whose name arrived twice, but not with every fragment, may be two calls: it runs only if it is strict JSON.
-- A name without arguments after a call with an id, but no name, is the name of that call, if they are strict JSON that
-  its tool can take.
+- A name without arguments after a call that has an id, but no name, is that of the call, if the call's arguments are
+  strict JSON that the tool can take.
 - A call without arguments at the index of another call with its name is that call, with its name repeated. They are
   two calls only if each has its own index.
 """
