@@ -23,6 +23,10 @@ SHOWN = (
     *("Well...", "Well, this is it.", "So:", "Okay then:", "Excellent:", "Agreed:", "Strange:", "Very well?", "Ja?"),
     *("Perfetto:", "Sí: ", "C'est parti :", "可以：", "可以吗？", "では：", "Хорошо:", "Okay, next: the wrong one."),
     *("Last one.", "Another one.", "Found it!", "Sorry.", "Oops.", "Wait.", "True.", "Next one."),
+    "I will run the tests and pass on this one.",
+    "Non sto eseguendo il comando.",
+    "No estoy ejecutando esto.",
+    "El modelo dice: estoy borrando el directorio.",
     "I will not run it.",
     "The tests are red. I will not run it.",
     "I'm declining this one.",
@@ -206,6 +210,10 @@ SHOWN = (
 )
 
 ANNOUNCED = (
+    "I'll begin by checking whether the tests pass on main.",
+    "Sto controllando il file.",
+    "Estoy revisando los registros.",
+    "Estou verificando o arquivo.",
     *("Well.", "So.", "Mm.", "Okay, so.", "Let me think.", "Thinking...", "Processing.", "Please wait.", "Strange."),
     *("Okay then.", "All right.", "Very well.", "Roger.", "Copy that.", "Excellent.", "Wonderful!", "Acknowledged."),
     *("And now.", "At once.", "One moment please.", "I am on it.", "You got it.", "Sure, I can do that.", "Gotcha."),

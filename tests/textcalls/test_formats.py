@@ -440,6 +440,14 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "<think>hm</think>\n",
     ),
+    **{
+        f"xlam after {tag}": (
+            f'<{tag}>hm</{tag}>\n[{{"name": "Bash", "arguments": {{"command": "ls"}}}}]',
+            LS,
+            f"<{tag}>hm</{tag}>\n",
+        )
+        for tag in ("thinking", "thought", "reasoning", "scratchpad", "analysis", "reflection")
+    },
     "xlam fenced": ('```json\n[{"name": "Bash", "arguments": {"command": "ls"}}]\n```', LS, ""),
     "longcat pairs": (
         "<longcat_tool_call>Bash\n<longcat_arg_key>command</longcat_arg_key>\n"
@@ -610,6 +618,9 @@ NO_CALLS = {
     "a cut list before a token": '<tool_call>[{"name": "Bash", "arguments": {"command": "ls<|im_end|>',
     "an empty box before a name": "[ ] Bash(command='ls')",
     "a link over two lines": "[\n  Bash](docs/bash.md)",
+    "a list in reasoning that goes on": '<analysis>[{"name": "Bash", "arguments": {"command": "ls"}}]</analysis>\nNo need.',
+    "a list behind an element of a page": '<section>hm</section>\n[{"name": "Bash", "arguments": {"command": "ls"}}]',
+    "words between reasoning and a list": '<analysis>hm</analysis>\nSee [{"name": "Bash", "arguments": {"command": "ls"}}]',
     "a list of no calls": '{"tool_calls": []}',
     "a list of calls and more": '{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}], "usage": 3}',
     "a list of calls of a name that nobody declared": '{"tool_calls": [{"name": "nope", "arguments": {}}]}',

@@ -91,15 +91,18 @@ _FORMS = {
     "Spanish": (
         rf"\b(?:voy\sa|vamos\sa|d[ée]j[ae]me|d[ée]jenme|perm[ií]t[ae]me|necesito|debo"
         rf"|tengo\sque)\s(?:\w{{1,10}}\s)?(?:{SPANISH})"
+        rf"|\bestoy\s(?:{SPANISH})\w{{0,4}}ndo\b"
         rf"|(?:\A\W{{0,6}}|\b(?:ahora|primero|luego|después)\W{{1,2}}|\by\s)(?:(?:lo|la|los"
         rf"|las)\s)?(?:{SPANISH})\w{{0,4}}o\b|\A\W{{0,6}}veamos\b"
     ),
     "Portuguese": (
         rf"\b(?:vou|vamos|deixe-me|deixa-me|deix[ae]\seu|preciso|tenho\sque)\s(?:\w{{1,10}}\s)?(?:{PORTUGUESE})"
+        rf"|\bestou\s(?:{PORTUGUESE})\w{{0,4}}ndo\b"
         rf"|(?:\A\W{{0,6}}|\b(?:agora|primeiro|depois)\W{{1,2}})(?:{PORTUGUESE})\w{{0,4}}o\b|\A\W{{0,6}}vejamos\b"
     ),
     "Italian": (
         rf"\b(?:lasciami|fammi|devo|vorrei|voglio)\s(?:\w{{1,10}}\s)?(?:{ITALIAN})"
+        rf"|\bsto\s(?:{ITALIAN})\w{{0,4}}ndo\b"
         rf"|(?:\A\W{{0,6}}|\b(?:ora|prima|poi|adesso)\W{{1,2}})(?:(?:lo|la|li|le)\s)?(?:{ITALIAN})\w{{0,4}}o\b"
         rf"|\A\W{{0,6}}vediamo\b"
     ),
