@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from tests.dialects.test_chat import piece
 from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
+from tests.must_not_run.test_merged_calls import chat
 from tests.must_not_run.wires import TOOLS, Said, call, outcomes, stream
 from tests.splits import mend
 from toolcalls.policy import Policy
@@ -101,3 +103,29 @@ def test_with_aggregation_off_nothing_of_it_goes_out_before_it_has_a_name(protoc
             stream(protocol, said), protocol=protocol.name, question=said.question, policy=Policy(aggregate=False)
         )
         assert [each["name"] for each in protocol.read(out).calls] == names
+
+
+LS = {"command": "ls"}
+LATE = {
+    "its last fragment": (
+        [piece(0, "c", None, '{"command":'), piece(0, None, None, '"ls"}'), piece(0, None, "bash")],
+        LS,
+    ),
+    "an empty name first": ([piece(0, "c", "", '{"command":"ls"}'), piece(0, None, "bash", "")], LS),
+    "no index": ([piece(None, "c", None, '{"command":"ls"}'), piece(None, None, "bash", "")], LS),
+    "a tool that cannot take them": ([piece(0, "c", "", '{"command":"ls"}'), piece(0, None, "read", "")], None),
+    "a tool without parameters": ([piece(0, "c", "", '{"command":"ls"}'), piece(0, None, "list_tabs", "")], None),
+    "arguments that are broken": ([piece(0, "c", "", "{'command': 'ls'}"), piece(0, None, "bash", "")], None),
+    "arguments of its own": (
+        [piece(0, "c", "", '{"command":"ls"}'), piece(0, None, "bash", ""), piece(0, None, None, '{"command":"rm"}')],
+        None,
+    ),
+    "a call without an id": ([piece(0, None, None, '{"command":"ls"}'), piece(0, None, "bash", "")], None),
+}
+
+
+@pytest.mark.parametrize("case", LATE)
+def test_a_name_after_all_of_the_arguments_is_theirs_if_its_tool_can_take_them(case: str) -> None:
+    deltas, meant = LATE[case]
+    assert chat(*deltas) == ([] if meant is None else [meant])
+    assert chat(*deltas, finish="length") == []

@@ -162,16 +162,26 @@ def test_with_any_other_tool_choice_it_does() -> None:
             assert len(client.calls) == 1, where
 
 
-LISTED = """[TOOL_CALLS] [{"name": "Bash", "arguments": {"command": "ls"}}, {"name": "Read", "arguments": {"file_path": "a.py"}}]"""
+_OBJECTS = (
+    """[{"name": "Bash", "arguments": {"command": "ls"}}, {"name": "Read", "arguments": {"file_path": "a.py"}}]"""
+)
+LISTED = {
+    "no closer": f"[TOOL_CALLS] {_OBJECTS}",
+    "a token behind": f"[TOOL_CALLS] {_OBJECTS}</s>",
+    "a closer": f"<TOOLCALL>{_OBJECTS}</TOOLCALL>",
+    "a fence": '```tool_code\nprint(default_api.Bash(command="ls"))\nprint(default_api.Read(file_path="a.py"))\n```',
+    "Python": '[Bash(command="ls"), Read(file_path="a.py")]<|eot_id|>',
+}
 
 
 @pytest.mark.parametrize("place", requests(""))
-def test_calls_of_one_list_count_unless_one_of_them_was_read(place: str) -> None:
+@pytest.mark.parametrize("list", LISTED)
+def test_calls_of_one_list_count_unless_one_of_them_was_read(list: str, place: str) -> None:
     for read, names in (
         ("Please look into it.", ["Bash", "Read"]),
         ('{"name": "Bash", "arguments": {"command": "ls"}}', []),
         ('{"name": "Read", "arguments": {"file_path": "a.py"}}', []),
-        (LISTED, []),
+        (LISTED[list], []),
     ):
-        for where, client in outcomes(Said(text=(LISTED,), request=requests(read)[place])):
+        for where, client in outcomes(Said(text=(LISTED[list],), request=requests(read)[place])):
             assert [call["name"] for call in client.calls] == names, (where, read)

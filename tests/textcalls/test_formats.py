@@ -394,6 +394,35 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         [("update_plan", {"plan": [{"step": "x", "done": False}], "explanation": "a\nb"})],
         "",
     ),
+    "pythonic over several lines": ('[\n    Bash(command="ls"),\n    Read(file_path="a"),\n]', TWO, ""),
+    "tool_code of several lines": (
+        '```tool_code\nprint(default_api.Bash(command="ls"))\nprint(default_api.Read(file_path="a"))\n```',
+        TWO,
+        "",
+    ),
+    **{
+        f"{token} for the closer": (
+            f'<tool_call>[{{"name": "Bash", "arguments": {{"command": "ls"}}}}]{token}',
+            LS,
+            "",
+        )
+        for token in ("<|end_of_text|>", "<|im_end|>", "</s>", "\n<|eot_id|>")
+    },
+    **{
+        f"{token} behind": (
+            f'<TOOLCALL>[{{"name": "Bash", "arguments": {{"command": "ls"}}}}]</TOOLCALL>{token}',
+            LS,
+            "",
+        )
+        for token in (
+            "<SPECIAL_12>",
+            "<|assistant_end|>",
+            "<|calls|>",
+            "</longcat_s>",
+            "<|role_end|>",
+            "[|endofturn|]",
+        )
+    },
     "tool_code without print": ('```tool_code\nBash(command="ls")\n```', LS, ""),
     "gemma 4 nested": (
         '<|tool_call>call:update_plan{plan:[{step:<|"|>a, {b}<|"|>,n:2}],explanation:<|"|>x<|"|>}<tool_call|>',
@@ -411,6 +440,14 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "<think>hm</think>\n",
     ),
+    **{
+        f"xlam after {tag}": (
+            f'<{tag}>hm</{tag}>\n[{{"name": "Bash", "arguments": {{"command": "ls"}}}}]',
+            LS,
+            f"<{tag}>hm</{tag}>\n",
+        )
+        for tag in ("thinking", "thought", "reasoning", "scratchpad", "analysis", "reflection")
+    },
     "xlam fenced": ('```json\n[{"name": "Bash", "arguments": {"command": "ls"}}]\n```', LS, ""),
     "longcat pairs": (
         "<longcat_tool_call>Bash\n<longcat_arg_key>command</longcat_arg_key>\n"
@@ -577,6 +614,13 @@ NO_CALLS = {
     "a name and its arguments behind prose": 'So: Bash[ARGS]{"command": "ls"}',
     "an item of something named like a tool": "Bash[0] is the first of them",
     "a bracket behind a call that is not its own": '{ x\n[TOOL_CALLS] [{"name": "Bash", "arguments": {"command": "ls"}}]\n}',
+    "text behind a token for the closer": '<tool_call>[{"name": "Bash", "arguments": {"command": "ls"}}]<|im_end|> ends it.',
+    "a cut list before a token": '<tool_call>[{"name": "Bash", "arguments": {"command": "ls<|im_end|>',
+    "an empty box before a name": "[ ] Bash(command='ls')",
+    "a link over two lines": "[\n  Bash](docs/bash.md)",
+    "a list in reasoning that goes on": '<analysis>[{"name": "Bash", "arguments": {"command": "ls"}}]</analysis>\nNo need.',
+    "a list behind an element of a page": '<section>hm</section>\n[{"name": "Bash", "arguments": {"command": "ls"}}]',
+    "words between reasoning and a list": '<analysis>hm</analysis>\nSee [{"name": "Bash", "arguments": {"command": "ls"}}]',
     "a list of no calls": '{"tool_calls": []}',
     "a list of calls and more": '{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}], "usage": 3}',
     "a list of calls of a name that nobody declared": '{"tool_calls": [{"name": "nope", "arguments": {}}]}',

@@ -20,6 +20,7 @@ from .reading.document import read_document
 from .reading.escapes import UNCLEAR_PATH, may_have_path
 from .reading.source import MAX_WORK, Source
 from .reading.strict import kind, read, scan_string, write
+from .reading.surroundings import LABEL, MOST, behind, in_front
 from .refusal import Refusal
 from .steps import LIST_INPUT, MISSING_BRACES
 
@@ -124,6 +125,9 @@ def _tolerant(
     listed = _only_item(text)
     if listed is not None:
         return _mend_item(listed, options, steps, level)
+    encoded = _encoded_inside(text, steps)
+    if encoded is not None:
+        return _unwrap(encoded, options, steps, level)
     unescaped = _unescaped(text, options)
     if unescaped is not None:
         return _unwrap(unescaped, options, steps, level)
@@ -131,8 +135,8 @@ def _tolerant(
     if pairs is not None:
         steps[MISSING_BRACES] = None
         return pairs
-    encoded = _ENTITY_QUOTED.match(text)
-    if encoded and html.unescape(encoded[1]) not in text and not _TYPOGRAPHIC.search(text):
+    entity = _ENTITY_QUOTED.match(text)
+    if entity and html.unescape(entity[1]) not in text and not _TYPOGRAPHIC.search(text):
         # Only an entity with its semicolon counts: `?a=1&copy=2` has none.
         text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
         steps["HTML entities"] = None
@@ -254,6 +258,31 @@ def _mend_item(item: str, options: ReadOptions, steps: dict[str, None], level: i
         raise Refusal("the arguments are a list of several objects")
     steps[LIST_INPUT] = None
     return value
+
+
+def _encoded_inside(text: str, steps: dict[str, None]) -> str | None:
+    """The content of a JSON string that holds an object, between a fence, markers or a label in front."""
+    start = text.find('"', 0, MOST)
+    if start < 0:
+        return None
+    try:
+        inner, end = scan_string(text, start + 1)
+    except json.JSONDecodeError:
+        return None
+    if not _LIKE_AN_OBJECT.match(inner):
+        return None
+    front, rest = text[:start].strip(), text[end:].strip()
+    before, after = _step_for(front, in_front(front)), _step_for(rest, behind(rest, ""))
+    if before is None or after is None or after == LABEL:
+        return None
+    _check_paths(text)
+    steps.update(dict.fromkeys(step for step in (before, after) if step))
+    return inner
+
+
+def _step_for(around: str, kind: str | None) -> str | None:
+    """The step that drops this text around the arguments; empty if there is none, None if it may say something."""
+    return "invisible characters" if around and chars.blanks.fullmatch(around) else around and kind
 
 
 def _unescaped(text: str, options: ReadOptions) -> str | None:

@@ -83,9 +83,17 @@ def _skip_tokens(region: Region) -> Step[tuple[int, bool]]:
             break
         region.turn_follows = region.turn_follows or token in BEGIN_FOREIGN_TURN
         end = region.offset
-    if region.items:
-        region.items[-1] = (end, region.items[-1][1])
+    _move_end(region.items, end)
     return end, gap.endswith("\n")
+
+
+def _move_end(items: list[tuple[int, ProvenCall | None]], end: int) -> None:
+    """Let the last call end here, and with it the calls of the same list, which all end where the list ends."""
+    listed = items[-1][0] if items else 0
+    for index in range(len(items) - 1, -1, -1):
+        if items[index][0] != listed:
+            break
+        items[index] = (end, items[index][1])
 
 
 def split_at_calls(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from .cursor import NotACall, Step
 from .jsontext import all_members, decode_string, elements, members, once, read_json
 from .region import Region, is_tool_definition
+from .tokens import ENDS_OF_TURN
 from .values import properties
 
 NAME_KEYS = ("name", "tool_name", "function_name", "function", "tool", "recipient_name")
@@ -108,8 +109,8 @@ def read_calls(
 ) -> Step[None]:
     """Read JSON objects, or lists of them, up to a closer. `;`, `,` and white space may be between them.
 
-    With `must_close` the closer may be missing only at the end of the answer, or before one of `ends`, which begin
-    another call.
+    With `must_close` the closer may be missing only at the end of the answer, before a token that ends the turn, or
+    before one of `ends`, which begin another call.
     """
     while True:
         yield from region.space()
@@ -131,7 +132,7 @@ def read_calls(
         break
     if not closers:
         return
-    found, length = yield from region.ahead((*closers, *ends))
+    found, length = yield from region.ahead((*closers, *ends, *ENDS_OF_TURN))
     if found in closers:
         region.pos += length
     elif must_close and found is None:

@@ -100,5 +100,8 @@ def closes(line: str) -> bool:
     return _CLOSER.match(line) is not None
 
 
-ENDS = ("</think>", "</thinking>", "</seed:think>", "[/THINK]", "◁/think▷", "<|END_THINKING|>")
+ENDS = (
+    *("</think>", "</thinking>", "</thought>", "</reasoning>", "</scratchpad>", "</analysis>", "</reflection>"),
+    *("</seed:think>", "[/THINK]", "◁/think▷", "<|END_THINKING|>"),
+)
 """After one of these the message begins again, for calls that have to be the entire message."""

@@ -24,6 +24,8 @@ fragments at one index. A bool is not an index. Also:
   completes the only incomplete call, right before it, to a strict object, it is joined to that call. If there is no
   other call, and no id either, the beginning of the call was lost: it may be a call of any tool, and is refused.
 - A call whose name arrived twice, but not with every fragment, may be two calls: it runs only if it is strict JSON.
+- A name without arguments after a call that has an id, but no name, is that of the call, if the call's arguments are
+  strict JSON that the tool can take.
 - A call without arguments at the index of another call with its name is that call, with its name repeated. They are
   two calls only if each has its own index.
 """
@@ -216,6 +218,10 @@ class FragmentAssembler(CallAssembler[AssembledCall]):
                 at_index.distrust()
             return self._continue(here, fragment)
         if fragment.name == here.name and not begins:
+            return self._continue(here, fragment)
+        if here.id and not here.names and not fragment.arguments.strip():
+            # The name arrives after all of the arguments. It may be that of another call, so it has to fit them.
+            at_index.require_all_or_none()
             return self._continue(here, fragment)
         closed = here.is_complete(another=begins)
         if closed or self._named_otherwise(here, fragment) or (here.unnamed and begins):

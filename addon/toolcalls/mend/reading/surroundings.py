@@ -62,6 +62,8 @@ _END = rf"(?:(?:\s(?:name|id|type|string|index|key|function|tool)={_VALUE}){{0,4
 _TAG = re.compile(
     rf"<[/\s]{{0,2}}(?:[|｜\s]{{1,4}})?([\w:.\-▁]{{1,60}}(?:\s?[|｜]{{1,2}}\s?[\w:.\-▁]{{0,60}})?){_END}"
 )
+_NEXT_TURN = re.compile(r"<\|(?:start|im_start|start_header_id)\|>assistant\b")
+"""The head of the model's next message, with which a server may forget to stop."""
 _BRACKETED = re.compile(r"\[/?([\w ]{1,40})\]|\[e~\[")
 _WORDS = re.compile(r"(?>\*\*|__)?+[^\W\d_][\w'’ \t\r\n,，.!！:：*]*+")
 _ASKS = re.compile(r"\W{0,16}(?:is|are|will)\b", re.IGNORECASE)
@@ -126,12 +128,14 @@ def _piece(text: str, at: int, behind: bool) -> tuple[str, int]:
     if found := _FENCE.match(text, at):
         known = not found[1] or (not behind and found[1].lower() in _LANGUAGES)
         return FENCE if known else "", found.end()
+    if behind and (found := _NEXT_TURN.match(text, at)):
+        return MARKER, found.end()
+    names = _NAME_WORDS | _ONLY_BEHIND if behind else _NAME_WORDS
     if found := _TAG.match(text, at):
         words = _split(found[1])
-        known = words <= (_NAME_WORDS | _ONLY_BEHIND if behind else _NAME_WORDS)
-        return MARKER if known and words else "", found.end()
+        return MARKER if words <= names and words else "", found.end()
     if found := _BRACKETED.match(text, at):
-        known = found[1] is None or ((found[1].isupper() or not behind) and _NAME_WORDS.issuperset(_split(found[1])))
+        known = found[1] is None or ((found[1].isupper() or not behind) and names.issuperset(_split(found[1])))
         return MARKER if known else "", found.end()
     if not behind and (found := _WORDS.match(text, at)):
         return LABEL if _is_label(found[0]) else "", found.end()

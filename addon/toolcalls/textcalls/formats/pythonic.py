@@ -17,6 +17,7 @@ def read_list(region: Region, *, known: bool, format: str = "pythonic") -> Step[
     region.record()
     region.pos += 1
     if known:
+        yield from region.space()
         yield from _declared_name(region)
     yield from _balanced(region, 1)
     add_python(region, region.recorded(), format, strict=known)

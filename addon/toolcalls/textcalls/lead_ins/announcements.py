@@ -91,15 +91,18 @@ _FORMS = {
     "Spanish": (
         rf"\b(?:voy\sa|vamos\sa|d[ée]j[ae]me|d[ée]jenme|perm[ií]t[ae]me|necesito|debo"
         rf"|tengo\sque)\s(?:\w{{1,10}}\s)?(?:{SPANISH})"
+        rf"|\bestoy\s(?:{SPANISH})\w{{0,4}}ndo\b"
         rf"|(?:\A\W{{0,6}}|\b(?:ahora|primero|luego|después)\W{{1,2}}|\by\s)(?:(?:lo|la|los"
         rf"|las)\s)?(?:{SPANISH})\w{{0,4}}o\b|\A\W{{0,6}}veamos\b"
     ),
     "Portuguese": (
-        rf"\b(?:vou|vamos|deixe-me|deixa-me|preciso|tenho\sque)\s(?:\w{{1,10}}\s)?(?:{PORTUGUESE})"
+        rf"\b(?:vou|vamos|deixe-me|deixa-me|deix[ae]\seu|preciso|tenho\sque)\s(?:\w{{1,10}}\s)?(?:{PORTUGUESE})"
+        rf"|\bestou\s(?:{PORTUGUESE})\w{{0,4}}ndo\b"
         rf"|(?:\A\W{{0,6}}|\b(?:agora|primeiro|depois)\W{{1,2}})(?:{PORTUGUESE})\w{{0,4}}o\b|\A\W{{0,6}}vejamos\b"
     ),
     "Italian": (
         rf"\b(?:lasciami|fammi|devo|vorrei|voglio)\s(?:\w{{1,10}}\s)?(?:{ITALIAN})"
+        rf"|\bsto\s(?:{ITALIAN})\w{{0,4}}ndo\b"
         rf"|(?:\A\W{{0,6}}|\b(?:ora|prima|poi|adesso)\W{{1,2}})(?:(?:lo|la|li|le)\s)?(?:{ITALIAN})\w{{0,4}}o\b"
         rf"|\A\W{{0,6}}vediamo\b"
     ),
@@ -118,7 +121,7 @@ _FORMS = {
         r"|åpner|åbner|skapar|kontrollerar|tar)\b|\b(?:låt\smig|låt\soss|lad\smig|la\smeg)\s"
     ),
     "Polish, Czech": (
-        r"(?:\A\W{0,6}|\b(?:teraz|najpierw|nejprve|nyní)\s)(?:sprawdz\w{1,3}|zobacz\w{1,3}|uruchomi\w{1,2}"
+        r"(?:\A\W{0,6}|\b(?:teraz|najpierw|już|nejprve|nyní)\s)(?:sprawdz\w{1,3}|zobacz\w{1,3}|uruchomi\w{1,2}"
         r"|przeczyt\w{1,3}|usun\w{1,2}"
         r"|otworz\w{1,2}|popraw\w{1,2}|wyczyszczę|posprzątam|spustím|přečtu|otevřu|smažu|podív\w{1,3}"
         r"|zkontroluj\w{1,2})\b"
@@ -131,7 +134,7 @@ _FORMS = {
     "Ukrainian": r"\A\W{0,6}(?:перевірю|подивлюся|запущу|прочитаю|відкрию|видалю|виправлю)\b",
     "Vietnamese, Indonesian": (
         r"\b(?:tôi\ssẽ|để\stôi|hãy\sđể\stôi)\s(?:kiểm|chạy|xem|đọc|mở|tìm|sửa|xóa|tạo|cập)"
-        r"|\b(?:saya\sakan|mari\skita|biarkan\ssaya)\s(?:mem|men|meng|me|lihat|periksa|cek|jalankan|baca|buka|cari)"
+        r"|\bsaya\s(?:cek|periksa|lihat|baca|jalankan)\b|\b(?:saya\sakan|mari\skita|biarkan\ssaya)\s(?:mem|men|meng|me|lihat|periksa|cek|jalankan|baca|buka|cari)"
     ),
     "Chinese": (
         r"(?:让我|讓我|我[来來将將会會先要去]|我[们們现現][在先来來]|我需要|我想|接下[来來]|[现現]在|首先|(?:\A|[,，、。\s])(?:先|再|然[后後]|最[后後])"

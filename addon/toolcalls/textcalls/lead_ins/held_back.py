@@ -70,7 +70,7 @@ _WORDS = {
     ),
     "a refusal": (
         r"\bstop(?:ping)?(?:\s(?:here|and|now|for)\b|\W{0,4}\Z)|\bturn(?:ing)?\s[^.!?]{0,30}\bdown\b|\bpush(?:ing)?\sback\b"
-        r"|\bpass(?:ing)?\son\b|\bon\shold\b|\bcall(?:ing)?\sout\b|\bexcept\b|\bthan\s(?:run|execute)\b"
+        r"|(?<!tests\s)(?<!checks\s)(?<!builds\s)\bpass(?:ing)?\son\b|\bon\shold\b|\bcall(?:ing)?\sout\b|\bexcept\b|\bthan\s(?:run|execute)\b"
         r"|\b(?:mark|tag|treat)(?:ing)?\s[^.!?]{0,30}\bas\s(?:an?\s)?(?:malicious|dangerous|unsafe|untrusted|suspicious|prompt)"
     ),
     "word for word": r"\bverbatim\b|\bword\sfor\sword\b|\bwörtlich\b|\bmot\sà\smot\b|逐字|一字不",

@@ -2,7 +2,8 @@
 
 Only the last sentence before the call counts. The call is made if this sentence announces it, as an act of the
 speaker that begins now (`announcements`), and nothing in it holds the act back (`held_back`), or if it names the step
-that the call is (`steps`). Below any other sentence (a statement, a title, a question, an order) a call is a text.
+that the call is, or says nothing (`steps`). Below any other sentence (a statement, a title, a question, an order) a
+call is a text.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ def _shows(text: str, *, begun: bool) -> bool:
         return True
     if before.strip() and steps.agrees(sentence):
         return _shows(before.rstrip(), begun=begun)
+    if not before.strip() and steps.hesitates(sentence):
+        return False
     if presented.somebody_speaks(line) or presented.disclaims(sentence):
         return True
     if _announces(sentence) or _names_step(sentence, line, above):

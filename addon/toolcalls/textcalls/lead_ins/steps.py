@@ -6,23 +6,8 @@ import re
 
 from ..line_heads import list_item
 from .acts import CHINESE, DO, DOING
+from .agreement import AGREED, HESITATION
 
-_AGREED = (
-    r"sure(?: thing)?|ok|okay|alright|on it|got it|will do|of course|certainly|absolutely|right away|no problem"
-    r"|gladly|understood|one moment|just a moment|let['’]s go|go|done|yes|great|perfect|good"
-    r"|right|thanks|thank you|sounds good|working on it|hm{1,3}|now then|fine|yep|yeah|noted|cool|nice|interesting"
-    r"|i see|i understand|ah|aha|oh"
-    r"|(?:good|great) (?:point|idea|catch|question)|makes sense|fair enough|definitely|hello|hi(?: there)?"
-    r"|again|one sec(?:ond)?|just a sec(?:ond)?|i will|i['’]m on it|you(?:['’]re| are) right"
-    r"|as (?:requested|you asked)|(?:i(?:['’]d| would) be )?(?:happy|glad) to help"
-    r"|i can help(?: you)?(?: with (?:that|this))?"
-    r"|klar|gern|gut|alles klar|verstanden|sofort|mal sehen|(?:einen )?moment"
-    r"|d['’]accord|bien sûr|entendu|voyons|un instant|claro|de acuerdo|por supuesto|vale|entendido|un momento"
-    r"|certo|va bene|capito|un attimo|entendi|um momento"
-    r"|хорошо|конечно|понял|понятно|ладно|секунду|tamam|好的?|明白了?|收到|没问题|(?:请)?稍[等候]|我来|我看看|看一下|先看看"
-    r"|はい|了解です|承知しました|わかりました|少々お待ちください|네|알겠습니다|잠시만요"
-)
-"""Words that say nothing about what is below them: agreement, thanks, a greeting, a pause."""
 _PARTS = (
     r"tests?|specs?|linter|formatter|type checker|builds?|config\w{0,8}|files?|code|docs|documentation|readme|diff"
     r"|changelog|logs?|imports?|exports?|schema|server|client|frontend|backend|templates?|serializer|routes?|handlers?"
@@ -37,14 +22,15 @@ _NEXT = (
 _PATH = r"`[^`\n]{1,60}`|[\w./-]{0,60}[\w-]\.[a-z]{1,5}|[\w.-]{1,40}/[\w./-]{0,60}"
 _END = r"\W{0,6}\Z"
 _STEPS = {
-    "agreed": rf"(?:(?:all right|{_AGREED})\W{{1,3}})?(?:{_AGREED})(?!\W{{0,3}}:){_END}",
+    "agreed": rf"(?:(?:{AGREED})\W{{1,3}}){{0,2}}(?:{AGREED})(?!\W{{0,3}}:){_END}",
     "now": (
         rf"(?:now|next|first|then|next steps?|action(?::\s?[\w-]{{1,30}})?|here (?:goes|we go)|now (?:{DOING})){_END}"
+        rf"|(?:(?:{AGREED})\W{{1,3}})?(?:next|next (?:step|file))(?!\W{{0,3}}:){_END}"
     ),
     "a next part": (
         rf"{_NEXT}(?:and\s)?(?:the|to the|its|my)\s(?:[\w-]{{1,16}}\s){{0,2}}(?:{_PARTS})"
         rf"(?:\s(?:for|of|in|too|as well)\b[^.:!?]{{0,30}})?{_END}|{_NEXT}(?:the\s)?(?:{_PATH}){_END}"
-        rf"|and the (?:{_PARTS})(?: (?:for|of) (?:it|that|them))?{_END}|tests? next{_END}"
+        rf"|and the (?:{_PARTS})(?: (?:for|of) (?:it|that|them))?{_END}|(?:the )?tests? (?:next|first){_END}"
     ),
     "a numbered step": (
         r"(?:step|phase|task|schritt|étape|paso|步骤|步驟)\s?\d{1,3}(?:\s?(?:/|of)\s?\d{1,3})?"
@@ -58,6 +44,7 @@ _STEPS = {
 }
 _step = re.compile("|".join(_STEPS.values()), re.IGNORECASE)
 _agreement = re.compile(_STEPS["agreed"], re.IGNORECASE)
+_hesitation = re.compile(rf"(?:{HESITATION})(?!\W{{0,3}}:){_END}", re.IGNORECASE)
 _item = re.compile(rf"\W{{0,6}}(?:\[[ x]\]\s)?(?:{DO}|{DOING})\b", re.IGNORECASE)
 _DECORATION = "#*_~=[]()■●▶🚀🔍🔧⏳✅ \t"
 _token = re.compile(r"<[^<>\s]{1,40}>")
@@ -83,6 +70,11 @@ def is_left_over(line: str) -> bool:
 def agrees(sentence: str) -> bool:
     """Whether the sentence is a word of agreement: it adds nothing to the sentence before it."""
     return _agreement.match(sentence.strip(_DECORATION)) is not None
+
+
+def hesitates(sentence: str) -> bool:
+    """Whether the sentence only gains time: it says nothing, but may take back a sentence before it."""
+    return _hesitation.match(sentence.strip(_DECORATION)) is not None
 
 
 def is_named(line: str) -> bool:
