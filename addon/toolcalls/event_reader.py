@@ -156,8 +156,6 @@ class EventReader:
             self.hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):
             self._ledger.replaced(size, verdict, out)
-            # If the replacement ends with the event itself, the LF of the event's last CRLF has to be sent too.
-            self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
             self._ledger.passed(size, event.raw, out)
         self.decided = len(self._outcomes)

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Protocol
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, RESPONSES, ZAI, Protocol, deltas
 from tests.must_not_run.wires import Said, call, stream
-from tests.splits import mend
+from tests.splits import feed, mend
+from toolcalls.engine import Response
 from toolcalls.wire import sse
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES], ids=lambda protocol: protocol.name)
@@ -87,3 +88,43 @@ def test_a_healthy_stream_keeps_its_bytes_with_every_line_end(protocol: Protocol
     for line_end in (b"\n", b"\r\n", b"\r"):
         written = b": hello\n\n".replace(b"\n", line_end) + body.replace(b"\n", line_end)
         assert run(protocol, SAID[0], written) == written
+
+
+def same_at_every_cut(protocol: Protocol, said: Said, body: bytes) -> bytes:
+    """What the client gets, the same wherever a line end is cut."""
+    out = run(protocol, said, body)
+    for line_end in re.finditer(rb"[\r\n]", body):
+        cut = line_end.start()
+        assert feed(Response(protocol.name, said.question), [body[:cut], body[cut:]]) == out
+    return out
+
+
+def with_plain_line_ends(body: bytes) -> bytes:
+    return re.sub(rb"\n\n+", b"\n\n", re.sub(rb"\r\n|\r", b"\n", body))
+
+
+BLANK_LINES = pytest.mark.parametrize("blank_line", [b"\r\r\n", b"\r\r\n\n", b"\r\r\n\r\r\n"])
+
+
+@PROTOCOLS
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("wrapper", [b"data: ", b"data: data: "])
+@BLANK_LINES
+def test_an_lf_behind_a_cr_that_ended_an_event_is_the_same_for_every_cut(
+    protocol: Protocol, said: Said, wrapper: bytes, blank_line: bytes
+) -> None:
+    healthy = stream(protocol, said)
+    body = healthy.replace(b"data: ", wrapper).replace(b"\n\n", blank_line)
+    out = same_at_every_cut(protocol, said, body)
+    if not said.calls and wrapper == b"data: ":
+        assert out == body
+    assert protocol.read(with_plain_line_ends(out)) == protocol.read(run(protocol, said, healthy))
+
+
+@pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES, GEMINI, ZAI], ids=lambda protocol: protocol.name)
+@pytest.mark.parametrize("text", ["Let me look.\n<tool_call>not a call", "Let me look.\n<tool_cal"])
+@BLANK_LINES
+def test_the_same_holds_behind_text_that_was_held(protocol: Protocol, text: str, blank_line: bytes) -> None:
+    body = re.sub(rb"\r\n\r\n|\n\n", blank_line, protocol.stream(deltas(text, 5), False))
+    out = same_at_every_cut(protocol, SAID[0], body)
+    assert protocol.read(with_plain_line_ends(out)).text == text

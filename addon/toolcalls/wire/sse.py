@@ -3,9 +3,9 @@
 Strategy: find the blank lines that end events, never decode more than one event, never look at a byte twice. An
 event keeps its own bytes, so that an event that needs no change is forwarded byte for byte.
 
-Lines end with LF, CRLF or CR. If the bytes that have arrived end with a CR, it may be half of a CRLF: in a stream
-with CRLF line ends the LF is waited for. In a stream with CR line ends the CR ends its line at once; if an LF does
-follow, it belongs to that event, and the stream sends or drops it like the event.
+Lines end with LF, CRLF or CR. If the bytes that have arrived end with a CR, it may be half of a CRLF: after an LF,
+which a stream with CRLF line ends has sent before, the LF is waited for. A second CR ends its event at once; if an LF
+does follow, it is an empty line of the next event, wherever the network cut the stream.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST_WRAPPERS = 3
 _LONE_CR = re.compile(rb"\r(?!\n)")
 """A CR that ends a line, or the CR of a CRLF whose LF has not arrived."""
 # Atomic groups: a CRLF must never be read as two line ends.
-_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_BLANK_LINE = re.compile(rb"\r\r|(?>\r\n|\n)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
 _CRLF_EVENT = re.compile(rb".*+\n(?>(?!\r\n).++\n)*+\r?\n|(?s:.++)")
