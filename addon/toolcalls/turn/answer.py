@@ -111,6 +111,11 @@ class Answer:
         """Whether a call has been found or gathered that has not been released."""
         return bool(self.outgoing.found)
 
+    @property
+    def _last_call(self) -> AssembledCall | None:
+        """The structured call that began last, if it has not been released."""
+        return None
+
     def spend(self, steps: int) -> None:
         """Take `steps` from the work budget of the response."""
         self._mender.work.spend(steps)
@@ -121,6 +126,7 @@ class Answer:
         """Search a text; None if it is sent unchanged. `source`: the event that contains only this text."""
         if self.search is None or not text:
             return None
+        self.search.behind = self._last_call
         result = self.search.take(text, source)
         self.outgoing.add_found(result.calls)
         return None if len(result.parts) == 1 and result.text == text and not self.search.holding else result
@@ -252,10 +258,15 @@ class Answer:
         ids: bool = True,
     ) -> list[CompletedCall]:
         """Decide and release these calls and all that were found in text. `ids`: each call needs an id."""
-        out = self._complete_gathered(assembled_calls, finish, drop_refused, ids)
-        # A lazy iterator: `sent` must be read right after each call is decided and counted.
-        found = self.outgoing.complete_found(drop_refused=drop_refused)
-        out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
+        gathered = self._complete_gathered(assembled_calls, finish, drop_refused, ids)
+        structured = {id(call.outcome): call for call in gathered}
+        found: list[tuple[AssembledCall | None, CompletedCall]] = []
+        for call, outcome, new in self.outgoing.complete_found(drop_refused=drop_refused):
+            if new:
+                found.append((call.behind, CompletedCall(outcome, self.outgoing.sent - 1)))
+            elif id(outcome) in structured:
+                found.append((call.behind, structured.pop(id(outcome))))
+        out = in_order(assembled_calls, gathered, found) if found else gathered
         self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
         return out
 
@@ -314,3 +325,30 @@ class Answer:
         """The finish reason that is true, given the reasons that arrived and the calls that were sent."""
         believed = words.trusted_reason(self.reasons if reasons is None else reasons)
         return words.true_reason(believed, calls=self.outgoing.sent > 0, other_tools=self.other_tools)
+
+
+def in_order(
+    assembled_calls: Sequence[AssembledCall],
+    gathered: list[CompletedCall],
+    found: list[tuple[AssembledCall | None, CompletedCall]],
+) -> list[CompletedCall]:
+    """All calls in the order in which the model made them.
+
+    `gathered`: the structured calls that are released, of `assembled_calls`. `found`: the calls written as text, or
+    the structured calls that repeat them, each with the structured call before the text; one that was released
+    earlier counts as none.
+    """
+    moved = {id(call) for _, call in found}
+    completed = {id(call.assembled): call for call in gathered if id(call) not in moved}
+    behind: dict[int, list[CompletedCall]] = {}
+    known = {id(assembled) for assembled in assembled_calls}
+    for before, call in found:
+        behind.setdefault(id(before) if id(before) in known else 0, []).append(call)
+    out = behind.get(0, [])
+    for assembled in assembled_calls:
+        out += [completed[id(assembled)]] if id(assembled) in completed else []
+        out += behind.get(id(assembled), [])
+    counted = [call for call in out if call.live is None and not call.outcome.dropped]
+    for call, number in zip(counted, sorted(call.number for call in counted), strict=True):
+        call.number = number
+    return out

@@ -87,6 +87,10 @@ class BlockAnswer(Answer):
     # Calls
 
     @property
+    def _last_call(self) -> AssembledCall | None:
+        return self.assembler.calls[-1] if self.assembler.calls else None
+
+    @property
     def has_pending_calls(self) -> bool:
         return bool(self.outgoing.found or self.assembler.calls)
 

@@ -4,22 +4,21 @@ A call is held until its own end if its arguments are a complete JSON value, bec
 change their meaning. A broken call is held until the answer ends, because only then it is known whether it was cut
 off. Calls are released in the order in which they ended, so a complete call waits behind a broken one.
 
-Each text part of an item is searched on its own. The text of a call is removed from its part; the call itself is
-sent after everything else, unless a structured call is the same. Whether a part ends with a call is known when the
-answer ends, or when something else follows.
+Each text part of an item is searched on its own. The text of a call is removed from its part; the call itself becomes
+an item in the order of the calls, unless a structured call is the same. Whether a part ends with a call is known when
+the answer ends, or when something else follows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..mend.finish import Finish
 from ..mend.mender import Mender
-from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
-from .answer import Answer, CompletedCall
+from .answer import Answer, CompletedCall, in_order
 from .assembled_call import AssembledCall
 from .freeform_input import RETYPED, freeform_input
 from .item_assembler import ItemAssembler
@@ -64,9 +63,14 @@ class ItemAnswer(Answer):
 
     # Text
 
-    def take_part_text(self, part: TextPart, text: str, source: Any = None) -> SearchResult:
-        """Search the next text of a part and return what may be sent now."""
+    def take_part_text(self, item: Item, part: TextPart, text: str, source: Any = None) -> SearchResult:
+        """Search the next text of a part of an item and return what may be sent now."""
+        begins = part.search is None
         part.search = self.texts.search_of(part.search, text)
+        if begins and part.search is not None:
+            before = (other for other in self.items.all if other.call is not None and other.index < item.index)
+            last = max((other for other in before if not other.released), key=lambda other: other.index, default=None)
+            part.search.behind = last.call if last is not None else None
         return self._found_in(part, part.search.take(text, source) if part.search is not None else SearchResult())
 
     def show_part_text(self, part: TextPart, text: str) -> SearchResult:
@@ -136,12 +140,43 @@ class ItemAnswer(Answer):
                 self.noted.append(item.index)
         return out
 
-    def complete_found_items(self, *, drop_refused: bool = False) -> Iterator[tuple[Item, Outcome]]:
-        """The calls that were written as text, and that no structured call repeats, as new items."""
-        for outcome in self.outgoing.complete_found(drop_refused=drop_refused):
+    def complete_all(
+        self, items: list[Item], finish: Finish, *, drop_refused: bool = False
+    ) -> list[tuple[Item, CompletedCall]]:
+        """Decide and release these calls and all that were found in text, in the order in which the model made them.
+
+        Each gets its index by that order, so an index must not have been announced for a call behind such a text.
+        """
+        completed = self.complete_items(items, finish, drop_refused=drop_refused)
+        found = list(self.complete_found_items(completed, drop_refused=drop_refused))
+        if not found:
+            return completed
+        item_of = {id(done): item for item, done in completed} | {id(done): item for _, item, done in found}
+        calls = [item.call for item in items if item.call is not None]
+        ordered = in_order(calls, [done for _, done in completed], [(behind, done) for behind, _, done in found])
+        out = [(item_of[id(done)], done) for done in ordered]
+        unannounced = [item for item, done in out if done.live is None]
+        for item, index in zip(unannounced, sorted(item.index for item in unannounced), strict=True):
+            item.index = index
+        return out
+
+    def complete_found_items(
+        self, structured: Sequence[tuple[Item, CompletedCall]] = (), *, drop_refused: bool = False
+    ) -> Iterator[tuple[AssembledCall | None, Item, CompletedCall]]:
+        """The calls that were written as text as new items, or the one of `structured` that repeats such a call.
+
+        Each comes with the structured call before the text.
+        """
+        by_outcome = {id(done.outcome): (item, done) for item, done in structured}
+        for call, outcome, new in self.outgoing.complete_found(drop_refused=drop_refused):
+            if not new:
+                repeats = by_outcome.pop(id(outcome), None)
+                if repeats is not None:
+                    yield call.behind, *repeats
+                continue
             item = self.assembler.new_call("", None)
             if not outcome.dropped:
-                yield item, outcome
+                yield call.behind, item, CompletedCall(outcome, self.outgoing.sent - 1)
                 continue
             item.dropped = True
             self.noted += [item.index] if outcome.note else []

@@ -47,7 +47,7 @@ class HeldTexts:
         source: IncomingEvent | None = None,
     ) -> SearchResult:
         """Search a text of a part; the result contains what may be sent."""
-        return self._note(item, number, part, self._answer.take_part_text(part, text, source), reply)
+        return self._note(item, number, part, self._answer.take_part_text(item, part, text, source), reply)
 
     def show(self, item: Item, number: int, part: TextPart, text: str, reply: ReplyBuilder) -> SearchResult:
         """Let the search know text of a part that is forwarded as it arrived; the result is sent before it."""

@@ -11,6 +11,7 @@ from ...mend.finish import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, TextPart
+from ...turn.text_search import TextPiece
 from ...unread.fast_path import Lesson, Receiver
 from ..reply_builder import ReplyBuilder
 from .events import ENDED, EventWriter, IncomingEvent, Json
@@ -89,7 +90,7 @@ class TextItems:
         if not isinstance(text, str) or not text or part.searched:
             return True
         result = self._held.take(item, number, part, text, reply, incoming)
-        if result.parts == ((text, incoming),):
+        if result.parts == (TextPiece(text, incoming),):
             return True
         if not result.parts:
             self._held.keep(item, number, incoming.raw, reply)
