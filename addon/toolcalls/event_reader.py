@@ -136,7 +136,7 @@ class EventReader:
         return bool(events)
 
     def _ask_dialect(self, event: Event, size: int, out: list[bytes]) -> None:
-        """Ask the dialect about an event and carry out its verdict; `size`: how many bytes of the block it takes."""
+        """Ask the dialect about an event that takes `size` bytes of the block, and carry out its verdict."""
         if event.data is None and not self.dialect.converting and not self.dialect.waits:
             self._ledger.passed(size, event.raw, out)
             return
@@ -145,14 +145,16 @@ class EventReader:
         self._fast_path.learn(event.raw, self.dialect.lesson if as_arrived else None)
         if verdict is SPLIT_LINES:
             verdict = self._read_lines_alone(event)
+        self._carry_out(verdict, event, size, out)
+
+    def _carry_out(self, verdict: Verdict, event: Event, size: int, out: list[bytes]) -> None:
+        """Carry out the verdict on an event; `size`: how many bytes of the block it takes."""
         if verdict is not PASS:
             self._changed = True
         if isinstance(verdict, Hold):
             self.hold(verdict.key, event.raw, size)
         elif isinstance(verdict, Replace):
             self._ledger.replaced(size, verdict, out)
-            # If the replacement ends with the event itself, the LF of the event's last CRLF has to be sent too.
-            self._ledger.passed_last = bool(verdict.out) and verdict.out[-1] is event.raw
         else:
             self._ledger.passed(size, event.raw, out)
         self.decided = len(self._outcomes)
@@ -166,20 +168,34 @@ class EventReader:
     def close(self, out: list[bytes]) -> None:
         """The stream has ended: take the rest, which may be half an event, and what the dialect sends at the end."""
         last = self._ledger.ended()
-        if last:
-            self._work.add_bytes(len(last))
-            if last.rstrip().endswith(_WHOLE_JSON):
-                self._work.read_json(last)
-            self._work.spend(LINE * sse.count_lines(last))
-            event = sse.unwrapped(self._ledger.framing.read_event(last))
-            if self._ledger.framing is SSE and sse.is_whole(event.data, say_done=self._changed):
-                # Clients drop an event without its blank line, which is right only for half an event.
-                event = event._replace(raw=self._ledger.framing.ended(event.raw))
-            self._ask_dialect(event, len(last), out)
+        idle = self._ledger.framing is SSE and not self.dialect.converting and sse.has_only_comments(last)
+        waits = self.dialect.waits
+        if last and not idle:
+            self._take_last(last, out)
         reply = self.dialect.close()
         if reply is not None:
             self._ledger.replaced(0, reply, out)
             # An event that the upstream did not end gets its end before another event follows.
             out[:-1] = [self._ledger.framing.ended(piece) for piece in out[:-1]]
+        if last and idle and not waits:
+            self._ledger.passed(len(last), last, out)
         # What the dialect has not released by now is no call, and `holding` must not report one.
         self._ledger.drain()
+
+    def _take_last(self, raw: bytes, out: list[bytes]) -> None:
+        """Take the last event, without its blank line: the stream may have been cut off inside it."""
+        self._work.add_bytes(len(raw))
+        if raw.rstrip().endswith(_WHOLE_JSON):
+            self._work.read_json(raw)
+        self._work.spend(LINE * sse.count_lines(raw))
+        event = sse.unwrapped(self._ledger.framing.read_event(raw))
+        if self._ledger.framing is not SSE:
+            self._ask_dialect(event, len(raw), out)
+            return
+        # Clients drop an event without its blank line, which is right only for half an event.
+        whole = sse.is_whole(event.data, say_done=self._changed)
+        event = event._replace(raw=sse.ended(event.raw) if whole else raw)
+        if (event.data or "").strip():
+            self._ask_dialect(event, len(raw), out)
+        else:
+            self._carry_out(self.dialect.break_off(event), event, len(raw), out)

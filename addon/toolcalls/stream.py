@@ -31,7 +31,6 @@ class Stream:
     """Feeds the events of one response to a dialect. `failure` is the exception that made us fail open, if any."""
 
     __slots__ = (
-        "_after_cr",
         "_chunks_are_events",
         "_decoder",
         "_fast_path",
@@ -63,8 +62,6 @@ class Stream:
         self.events = EventReader(dialect, self._ledger, self._fast_path, self._outcomes, self._work)
         self._line_ended = False
         """The line that may be the whole document is complete, and nothing has followed it yet."""
-        self._after_cr = False
-        """The last event ended with a CR: if the next byte is an LF, it belongs to that event."""
         self._chunks_are_events = dialect.framing.event_per_chunk
         """Chunks are bytes of events: the body is known to be an event stream, and has no content encoding."""
         self._kind = BodyKind.EVENTS if self._chunks_are_events else BodyKind.UNKNOWN
@@ -103,7 +100,7 @@ class Stream:
             block = ledger.push(chunk) if ledger.rest else chunk
             verdict = self._fast_path.take(block) if ledger.held_bytes + len(block) <= self._limit else None
             if verdict is PASS:
-                ledger.block, ledger.coming, ledger.passed_last = b"", b"", True
+                ledger.block, ledger.coming = b"", b""
                 out.append(block)
             elif isinstance(verdict, Hold):
                 self.events.hold(verdict.key, ledger.begin(block), len(block))
@@ -200,23 +197,14 @@ class Stream:
 
     def _read_events(self, data: bytes, out: list[bytes]) -> None:
         """Take bytes of an event stream."""
-        ledger = self._ledger
-        if self._after_cr and data:
-            self._after_cr = False
-            if data.startswith(b"\n"):
-                # The LF of a CRLF whose CR ended the last event: it is sent if that event was sent.
-                if ledger.passed_last:
-                    out.append(b"\n")
-                data = ledger.coming = data[1:]
-        self._take_block(ledger.push(data), out)
+        self._take_block(self._ledger.push(data), out)
 
     def _take_block(self, block: bytes, out: list[bytes]) -> None:
         """Take the complete events that have arrived, if any, and note how the stream goes on."""
         ledger = self._ledger
         if block:
             self.events.take(block, self._limit, out)
-        self._after_cr = not ledger.rest and block.endswith(b"\r")
-        self._chunks_are_events = not self._after_cr and self._decoder is None
+        self._chunks_are_events = self._decoder is None
         if ledger.held_bytes + len(ledger.rest) > self._limit:
             out += self._stop_holding()
 

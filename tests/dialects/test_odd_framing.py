@@ -6,9 +6,21 @@ import re
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Protocol
+from tests.dialects.text_protocols import (
+    CHAT,
+    GEMINI,
+    MESSAGES,
+    OLLAMA,
+    RESPONSES,
+    ZAI,
+    Protocol,
+    deltas,
+    gemini_event,
+    ollama_line,
+)
 from tests.must_not_run.wires import Said, call, stream
-from tests.splits import mend
+from tests.splits import feed, mend
+from toolcalls.engine import Response
 from toolcalls.wire import sse
 
 PROTOCOLS = pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES], ids=lambda protocol: protocol.name)
@@ -87,3 +99,122 @@ def test_a_healthy_stream_keeps_its_bytes_with_every_line_end(protocol: Protocol
     for line_end in (b"\n", b"\r\n", b"\r"):
         written = b": hello\n\n".replace(b"\n", line_end) + body.replace(b"\n", line_end)
         assert run(protocol, SAID[0], written) == written
+
+
+def same_at_every_cut(protocol: Protocol, said: Said, body: bytes) -> bytes:
+    """What the client gets, the same wherever a line end is cut."""
+    out = run(protocol, said, body)
+    for line_end in re.finditer(rb"[\r\n]", body):
+        cut = line_end.start()
+        assert feed(Response(protocol.name, said.question), [body[:cut], body[cut:]]) == out
+    return out
+
+
+def with_plain_line_ends(body: bytes) -> bytes:
+    return re.sub(rb"\n\n+", b"\n\n", re.sub(rb"\r\n|\r", b"\n", body))
+
+
+BLANK_LINES = pytest.mark.parametrize("blank_line", [b"\r\r\n", b"\r\r\n\n", b"\r\r\n\r\r\n"])
+
+
+@PROTOCOLS
+@pytest.mark.parametrize("said", SAID)
+@pytest.mark.parametrize("wrapper", [b"data: ", b"data: data: "])
+@BLANK_LINES
+def test_an_lf_behind_a_cr_that_ended_an_event_is_the_same_for_every_cut(
+    protocol: Protocol, said: Said, wrapper: bytes, blank_line: bytes
+) -> None:
+    healthy = stream(protocol, said)
+    body = healthy.replace(b"data: ", wrapper).replace(b"\n\n", blank_line)
+    out = same_at_every_cut(protocol, said, body)
+    if not said.calls and wrapper == b"data: ":
+        assert out == body
+    assert protocol.read(with_plain_line_ends(out)) == protocol.read(run(protocol, said, healthy))
+
+
+@pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES, GEMINI, ZAI], ids=lambda protocol: protocol.name)
+@pytest.mark.parametrize("text", ["Let me look.\n<tool_call>not a call", "Let me look.\n<tool_cal"])
+@BLANK_LINES
+def test_the_same_holds_behind_text_that_was_held(protocol: Protocol, text: str, blank_line: bytes) -> None:
+    body = re.sub(rb"\r\n\r\n|\n\n", blank_line, protocol.stream(deltas(text, 5), False))
+    out = same_at_every_cut(protocol, SAID[0], body)
+    assert protocol.read(with_plain_line_ends(out)).text == text
+
+
+HELD_TEXT = "Let me look. <tool_cal"
+HALVES = (
+    b"d",
+    b"data",
+    b"data:",
+    b"data: ",
+    b'data: {"ch',
+    b'data: {"ch\n',
+    b"event: err",
+    b"event: x\ndata: {",
+    b": com",
+    b"id: 3",
+)
+"""Beginnings of events. A blank line behind one of them would make an event that the upstream never sent."""
+
+
+def begun(protocol: Protocol, text: str) -> bytes:
+    """An answer up to its last delta, which holds this text."""
+    if protocol is OLLAMA:
+        return ollama_line({"content": text})
+    if protocol is GEMINI:
+        return gemini_event({"text": text})
+    whole = stream(protocol, Said((text,)))
+    events = sse.split(whole)
+    last = max(number for number, raw in enumerate(events) if b"delta" in raw and b"Let me" in raw)
+    return b"".join(events[: last + 1])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "halves"),
+    [(CHAT, HALVES), (GEMINI, HALVES), (OLLAMA, (b"{", b'{"model": "m", "mess'))],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_half_an_event_passes_as_it_came_behind_the_text_that_was_held(
+    protocol: Protocol, halves: tuple[bytes, ...]
+) -> None:
+    """It never overtakes that text, and is never ended: clients would read it."""
+    head = begun(protocol, HELD_TEXT)
+    alone = run(protocol, SAID[0], head)
+    assert alone != head, "the text was held in the middle of its event"
+    for half in halves:
+        assert run(protocol, SAID[0], head + half) == alone + half
+
+
+@pytest.mark.parametrize("protocol", [MESSAGES, RESPONSES], ids=lambda protocol: protocol.name)
+def test_half_an_event_is_dropped_if_an_end_of_ours_follows(protocol: Protocol) -> None:
+    for text in (HELD_TEXT, "Let me look."):
+        head = begun(protocol, text)
+        alone = run(protocol, SAID[0], head)
+        for half in HALVES:
+            assert run(protocol, SAID[0], head + half) == alone
+
+
+def test_half_an_event_is_dropped_behind_a_call_that_was_held() -> None:
+    said = Said(calls=(call("Bash", '{"command":"ls"}'),), finish="none")
+    head = stream(CHAT, said)
+    alone = run(CHAT, said, head)
+    assert alone.endswith(b"data: [DONE]\n\n")
+    written = Said(text=('Let me look.\n<tool_call>{"name": "Bash", "arguments": {"command": "ls"}}</tool_call>',))
+    for half in HALVES:
+        assert run(CHAT, said, head + half) == alone
+        ended = stream(CHAT, written)
+        assert run(CHAT, written, ended.removesuffix(b"data: [DONE]\n\n") + half) == run(CHAT, written, ended)
+
+
+@PROTOCOLS
+def test_white_space_and_comments_at_the_end_never_overtake_text_that_was_held(protocol: Protocol) -> None:
+    head = begun(protocol, HELD_TEXT)
+    alone = run(protocol, SAID[0], head)
+    for tail in (b"\n", b" ", b": ping\n"):
+        assert run(protocol, SAID[0], head + tail) == alone + tail
+
+
+@pytest.mark.parametrize("half", [b'data: data: {"ch', b'data: x\n \ndata: {"ch'])
+def test_half_an_event_that_is_wrapped_or_glued_is_not_ended_either(half: bytes) -> None:
+    out = run(CHAT, SAID[0], begun(CHAT, HELD_TEXT) + half)
+    assert out.endswith(b'{"ch')

@@ -215,6 +215,9 @@ MORE = {
     "the end of the item": item_done_says({**TEXT_PART, "text": LATER}),
     "the end of the item, another part": item_done_says(TEXT_PART, {"type": "text", "text": "So."}),
     "the end of the item, a refusal": unlisted(item_done_says(TEXT_PART, {"type": "refusal", "refusal": "No."})),
+    "the end of the text, before a token": done_says(f"{LATER}<|im_end|>"),
+    "the end of the text, behind a token": done_says(f"{HERMES}<|im_end|>\nThat is the format."),
+    "the list of all items, behind a token": list_says(f"{HERMES}<|im_end|>\nThat is the format."),
     "the list of all items": list_says(LATER),
     "the list of all items, another item": list_says(HERMES, "That is the format."),
 }
@@ -233,6 +236,8 @@ def test_an_event_that_says_more_than_the_deltas_shows_that_the_call_was_quoted(
         *(done_says(f"{HERMES}\n"), done_says(""), done_says(None), part_done_says(HERMES[:20]), list_says(HERMES)),
         *(done_says(HERMES.replace(" ", "\xa0\r\n")), list_says(HERMES.replace(" ", ""))),
         item_done_says({"type": "text", "text": HERMES}),
+        *(done_says(f"{HERMES}<|im_end|>"), part_done_says(f"{HERMES}\n<|im_end|>\n"), done_says("<|im_end|>")),
+        *(item_done_says({**TEXT_PART, "text": f"{HERMES}<|im_end|><|endoftext|>"}), list_says(f"{HERMES}</s>")),
     ],
 )
 def test_an_event_that_says_no_more_than_the_deltas_leaves_the_call_a_call(

@@ -88,6 +88,11 @@ class AnswerStream:
         """Whether a call, or a finish reason, is held."""
         return bool(self.answer.assembler.calls) or self._waiting_end is not None
 
+    @property
+    def has_calls(self) -> bool:
+        """Whether the client has a call of this answer, or one is held."""
+        return self.answer.outgoing.sent > 0 or self.answer.has_pending_calls
+
     # An event
 
     def take(self, read: ReadEvent) -> Verdict:
@@ -197,7 +202,7 @@ class AnswerStream:
     @property
     def _suppresses_text(self) -> bool:
         """Whether text is suppressed because the answer has a call (`null_content`)."""
-        return self._policy.null_content and (self.answer.outgoing.sent > 0 or self.answer.has_pending_calls)
+        return self._policy.null_content and self.has_calls
 
     def _without_calls(
         self, read: ReadEvent, pieces: list[TextPiece] | None, reply: ReplyBuilder, *, calls_follow: bool

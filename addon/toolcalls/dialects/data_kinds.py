@@ -7,12 +7,11 @@ from enum import Enum
 from typing import Any
 
 from ..turn import payload
+from ..wire import sse
 from ..wire.events import Event
 from .upstream_errors import ERROR_EVENTS, error_in, error_in_text
 
 Json = dict[str, Any]
-
-_BLANK_LINES = (b"\n\n", b"\r\n\r\n", b"\r\r")
 
 
 class DataKind(Enum):
@@ -49,4 +48,4 @@ def classify_data(event: Event, value: Any) -> OddData:
         meant = payload.read_broken(data)
         if meant is not None:
             return OddData(DataKind.BROKEN, meant)
-    return OddData(DataKind.OTHER if event.raw.endswith(_BLANK_LINES) else DataKind.TRUNCATED)
+    return OddData(DataKind.OTHER if sse.is_ended(event.raw) else DataKind.TRUNCATED)

@@ -38,6 +38,13 @@ class Dialect(ABC):
     def read(self, event: Event) -> Verdict:
         """Take one event and decide what happens to it."""
 
+    def break_off(self, half: Event) -> Verdict:
+        """Decide what happens to half an event, with which the stream ended.
+
+        It passes behind everything that is held, unless an end of ours follows or it may keep a client from a call.
+        """
+        return self.read(half)
+
     @abstractmethod
     def close(self) -> Replace | None:
         """What has to be sent now that the response is over. May be called more than once."""

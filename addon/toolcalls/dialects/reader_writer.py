@@ -22,7 +22,6 @@ from .answer_stream import AnswerStream
 from .interface import Dialect
 from .reply_builder import ReplyBuilder
 
-LINE_ENDS = (b"\n", b"\r")
 _DONE = "[DONE]"
 
 
@@ -58,8 +57,8 @@ class ReaderWriterDialect(Dialect):
         return verdict
 
     def _read(self, event: Event, read: ReadEvent | None) -> Verdict:
-        if read is None and not event.raw.endswith(LINE_ENDS):
-            return self._break_off(event)
+        if read is None and self.framing.ended(event.raw) != event.raw:
+            return self.break_off(event)
         if read is None and event.data is not None and event.data.strip() == _DONE:
             return self._done(event)
         if read is None or not read.parts:
@@ -78,16 +77,15 @@ class ReaderWriterDialect(Dialect):
         self._ended = True
         return reply.replacement()
 
-    def _break_off(self, event: Event) -> Verdict:
-        """Half an event ends a stream that was cut off: send what is held, knowing that a call may be incomplete."""
+    def break_off(self, half: Event) -> Verdict:
         if self._ended or self._failed or not self._stream.answer.engaged:
             return PASS
-        # Clients stop at half an event, so if a call is held, they must not get the half event.
-        keeps = not self.waits
-        reply = ReplyBuilder(event.raw)
+        waits, calls = self.waits, self._stream.has_calls
+        reply = ReplyBuilder(half.raw)
         self._stream.break_off(reply)
         self._ended = True
-        reply.out += [event.raw] if keeps else []
+        # Clients stop at half an event, so they must not get it behind a call that was held.
+        reply.out += [] if waits and (calls or self._stream.has_calls) else [half.raw]
         return reply.replacement()
 
     def _done(self, event: Event) -> Verdict:

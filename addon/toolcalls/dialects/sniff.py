@@ -84,6 +84,9 @@ class Sniffer(Dialect):
             self._decide(self._protocol_of(first))
         return self._chosen.read(event)
 
+    def break_off(self, half: Event) -> Verdict:
+        return self._chosen.break_off(half)
+
     def _protocol_of(self, first: Json) -> str:
         return next((sign.protocol for sign in self._signs if sign.event(first)), _CHAT)
 

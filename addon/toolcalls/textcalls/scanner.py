@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..tools.declared import Tools
 from ..work import Work
@@ -61,6 +62,8 @@ class FoundCall:
     raw: str
     """The exact text that this call replaces. Of the calls of one JSON list, the first has it, the others nothing."""
     format: str
+    behind: Any = field(default=None, compare=False)
+    """The structured call that its text followed, if there was one; the search of the answer knows it."""
 
 
 class Scanner:

@@ -8,7 +8,7 @@ may be released.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -118,6 +118,11 @@ class Answer(ABC, Generic[C]):
         """Whether a call has been found or gathered that has not been released."""
         return bool(self.outgoing.found)
 
+    @property
+    def _last_call(self) -> C | None:
+        """The structured call that began last, if it has not been released."""
+        return None
+
     def spend(self, steps: int) -> None:
         """Take `steps` from the work budget of the response."""
         self._mender.work.spend(steps)
@@ -128,6 +133,7 @@ class Answer(ABC, Generic[C]):
         """Search a text; None if it is sent unchanged. `source`: the event that contains only this text."""
         if self.search is None or not text:
             return None
+        self.search.behind = self._last_call
         result = self.search.take(text, source)
         self.outgoing.add_found(result.calls)
         return None if len(result.parts) == 1 and result.text == text and not self.search.holding else result
@@ -252,11 +258,10 @@ class Answer(ABC, Generic[C]):
     def release(
         self, assembled_calls: Sequence[C], finish: Finish, *, drop_refused: bool = False
     ) -> list[CompletedCall]:
-        """Decide and release these calls and all that were found in text."""
-        out = self._complete_gathered(assembled_calls, finish, drop_refused)
-        # A lazy iterator: `sent` must be read right after each call is decided and counted.
-        found = self.outgoing.complete_found(drop_refused=drop_refused)
-        out += [CompletedCall(outcome, self.outgoing.sent - 1) for outcome in found]
+        """Decide and release these calls and all that were found in text, in the order in which they were made."""
+        gathered = self._complete_gathered(assembled_calls, finish, drop_refused)
+        found = list(self._complete_found(gathered, drop_refused))
+        out = in_order(assembled_calls, gathered, found) if found else gathered
         self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
         return out
 
@@ -277,6 +282,21 @@ class Answer(ABC, Generic[C]):
                 call.compared.kept if outcome is None else outcome.status == "refused"
             )
         return out
+
+    def _complete_found(
+        self, gathered: Sequence[CompletedCall], drop_refused: bool
+    ) -> Iterator[tuple[C | None, CompletedCall]]:
+        """The calls that were written as text, each with the structured call before the text.
+
+        One that a call of `gathered` repeats is that call; one that was sent earlier is left out.
+        """
+        structured = {id(call.outcome): call for call in gathered}
+        for call, outcome, new in self.outgoing.complete_found(drop_refused=drop_refused):
+            if new:
+                # `sent` must be read right after each call is decided and counted.
+                yield call.behind, CompletedCall(outcome, self.outgoing.sent - 1)
+            elif id(outcome) in structured:
+                yield call.behind, structured.pop(id(outcome))
 
     def _gathered(self, call: C, finish: Finish) -> GatheredCall:
         """The call as its fragments describe it. `finish`: how the answer ended."""
@@ -315,3 +335,30 @@ class Answer(ABC, Generic[C]):
         """The finish reason that is true, given the reasons that arrived and the calls that were sent."""
         believed = words.trusted_reason(self.reasons if reasons is None else reasons)
         return words.true_reason(believed, calls=self.outgoing.sent > 0, other_tools=self.other_tools)
+
+
+def in_order(
+    assembled_calls: Sequence[C],
+    gathered: Sequence[CompletedCall],
+    found: Sequence[tuple[C | None, CompletedCall]],
+) -> list[CompletedCall]:
+    """All calls in the order in which the model made them.
+
+    `gathered`: the structured calls that are released, of `assembled_calls`. `found`: the calls written as text, or
+    the structured calls that repeat them, each with the structured call before the text; one that was released
+    earlier counts as none.
+    """
+    moved = {id(call) for _, call in found}
+    completed = {id(call.assembled): call for call in gathered if id(call) not in moved}
+    behind: dict[int, list[CompletedCall]] = {}
+    known = {id(assembled) for assembled in assembled_calls}
+    for before, call in found:
+        behind.setdefault(id(before) if id(before) in known else 0, []).append(call)
+    out = behind.get(0, [])
+    for assembled in assembled_calls:
+        out += [completed[id(assembled)]] if id(assembled) in completed else []
+        out += behind.get(id(assembled), [])
+    counted = [call for call in out if call.live is None and not call.outcome.dropped]
+    for call, number in zip(counted, sorted(call.number for call in counted), strict=True):
+        call.number = number
+    return out

@@ -86,6 +86,10 @@ class BlockAnswer(Answer[BlockCall]):
     # Calls
 
     @property
+    def _last_call(self) -> BlockCall | None:
+        return self.assembler.calls[-1] if self.assembler.calls else None
+
+    @property
     def has_pending_calls(self) -> bool:
         return bool(self.outgoing.found or self.assembler.calls)
 

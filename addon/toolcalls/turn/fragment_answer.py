@@ -55,6 +55,10 @@ class FragmentAnswer(Answer[AssembledCall]):
         return bool(calls or self.reasons or (self.search and self.search.holding))
 
     @property
+    def _last_call(self) -> AssembledCall | None:
+        return self.assembler.calls[-1] if self.assembler.calls else None
+
+    @property
     def has_pending_calls(self) -> bool:
         return bool(self.outgoing.found or self.assembler.calls)
 

@@ -4,9 +4,9 @@ A call is held until its own end if its arguments are a complete JSON value, bec
 change their meaning. A broken call is held until the answer ends, because only then it is known whether it was cut
 off. Calls are released in the order in which they ended, so a complete call waits behind a broken one.
 
-Each text part of an item is searched on its own. The text of a call is removed from its part; the call itself is
-sent after everything else, unless a structured call is the same. Whether a part ends with a call is known when the
-answer ends, or when something else follows.
+Each text part of an item is searched on its own. The text of a call is removed from its part; the call itself becomes
+an item in the order of the calls, unless a structured call is the same. Whether a part ends with a call is known when
+the answer ends, or when something else follows.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any
 
 from ..mend.finish import Finish
 from ..mend.mender import Mender
-from ..outcome import Outcome
 from ..policy import Policy
 from ..request.request import Request
-from .answer import Answer, CompletedCall
+from .answer import Answer, CompletedCall, in_order
 from .freeform_input import RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import ItemCall, is_whole
@@ -65,7 +64,10 @@ class ItemAnswer(Answer[ItemCall]):
 
     def take_part_text(self, part: TextPart, text: str, source: Any = None) -> SearchResult:
         """Search the next text of a part and return what may be sent now."""
+        begins = part.search is None
         part.search = self.texts.search_of(part.search, text)
+        if begins and part.search is not None:
+            part.search.behind = self._last_call_before(part)
         return self._found_in(part, part.search.take(text, source) if part.search is not None else SearchResult())
 
     def show_part_text(self, part: TextPart, text: str) -> SearchResult:
@@ -79,6 +81,13 @@ class ItemAnswer(Answer[ItemCall]):
             return SearchResult()
         part.searched = True
         return self._found_in(part, part.search.release() if finish is None else part.search.close(finish))
+
+    def _last_call_before(self, part: TextPart) -> ItemCall | None:
+        """The structured call before the item of a part, if it has not been released."""
+        calls = (item for item in self.items.all if isinstance(item, CallItem) and not item.released)
+        before = (item for item in calls if item.index < part.item_index)
+        last = max(before, key=lambda item: item.index, default=None)
+        return last.call if last is not None else None
 
     def _found_in(self, part: TextPart, result: SearchResult) -> SearchResult:
         if calls := result.calls:
@@ -128,15 +137,34 @@ class ItemAnswer(Answer[ItemCall]):
                 self.noted.append(item.index)
         return out
 
-    def complete_found_items(self, *, drop_refused: bool = False) -> Iterator[tuple[CallItem, Outcome]]:
-        """The calls that were written as text, and that no structured call repeats, as new items."""
-        for outcome in self.outgoing.complete_found(drop_refused=drop_refused):
-            item = self.assembler.new_call("", None)
-            if not outcome.dropped:
-                yield item, outcome
-                continue
-            item.dropped = True
-            self.noted += [item.index] if outcome.note else []
+    def complete_all(
+        self, items: list[CallItem], finish: Finish, *, drop_refused: bool = False
+    ) -> list[tuple[CallItem, CompletedCall]]:
+        """Decide and release these calls and all that were found in text, in the order in which the model made them.
+
+        Each gets its index by that order, so an index must not have been announced for a call behind such a text.
+        """
+        completed = self.complete_items(items, finish, drop_refused=drop_refused)
+        gathered = [done for _, done in completed]
+        item_of = {id(done): item for item, done in completed}
+        found: list[tuple[ItemCall | None, CompletedCall]] = []
+        for behind, done in self._complete_found(gathered, drop_refused):
+            if done.assembled is None:
+                item = self.assembler.new_call("", None)
+                if done.outcome.dropped:
+                    item.dropped = True
+                    self.noted += [item.index] if done.outcome.note else []
+                    continue
+                item_of[id(done)] = item
+            found.append((behind, done))
+        if not found:
+            return completed
+        ordered = in_order([item.call for item in items], gathered, found)
+        out = [(item_of[id(done)], done) for done in ordered]
+        unannounced = [item for item, done in out if done.live is None]
+        for item, index in zip(unannounced, sorted(item.index for item in unannounced), strict=True):
+            item.index = index
+        return out
 
     def notes(self) -> list[tuple[int, str]]:
         """The notes about dropped calls and their indices, if the client got no call at all."""

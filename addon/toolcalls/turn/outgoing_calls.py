@@ -83,8 +83,8 @@ class OutgoingCalls:
         """The calls found in text that were not released, each with the step that says where it was found."""
         self._uncompared: list[Outcome] = []
         """The outcomes of structured calls that no call in the text has been compared with yet."""
-        self._values: dict[str, list[Any]] = {}
-        """The arguments of the other structured calls, by tool name: each is parsed once."""
+        self._values: dict[str, list[tuple[Any, Outcome]]] = {}
+        """The arguments and outcomes of the other structured calls, by tool name: each is parsed once."""
         self.resent = ResentCalls(tools)
         self.sent = 0
         """How many calls the client got, live ones and those that are not ours to mend included."""
@@ -113,13 +113,19 @@ class OutgoingCalls:
         """Add calls that were found outside the structured calls: in the text, unless `step` says otherwise."""
         self.found += [(call, step) for call in calls]
 
-    def complete_found(self, *, drop_refused: bool = False) -> Iterator[Outcome]:
-        """The outcomes of the calls in the text, without those that a structured call repeats."""
+    def complete_found(self, *, drop_refused: bool = False) -> Iterator[tuple[FoundCall, Outcome, bool]]:
+        """The calls in the text, their outcomes, and whether each is a call of its own.
+
+        If a structured call repeats it, the outcome is that of the structured call.
+        """
         found, self.found = self.found, []
         for call, step in found:
-            if not self._is_structured_too(call):
-                # It is complete, however the answer ended, and gets a new id.
-                yield self._decide(GatheredCall(call.name, call.arguments, steps=(step,)), drop_refused)
+            structured = self._repeated_by(call)
+            if structured is not None:
+                yield call, structured, False
+                continue
+            # It is complete, however the answer ended, and gets a new id.
+            yield call, self._decide(GatheredCall(call.name, call.arguments, steps=(step,)), drop_refused), True
 
     def pop_notes(self) -> list[str]:
         """The notes about dropped calls, if the client got no call at all."""
@@ -172,13 +178,14 @@ class OutgoingCalls:
             self.sent += 1
         return outcome
 
-    def _is_structured_too(self, call: FoundCall) -> bool:
-        """Whether a structured call has the same name and arguments."""
+    def _repeated_by(self, call: FoundCall) -> Outcome | None:
+        """The outcome of the structured call that has the same name and arguments."""
         for outcome in self._uncompared:
-            self._values.setdefault(outcome.name, []).append(_value(outcome.arguments))
+            self._values.setdefault(outcome.name, []).append((_value(outcome.arguments), outcome))
         self._uncompared.clear()
         alike = self._values.get(call.name)
-        return alike is not None and _value(call.arguments) in alike
+        value = _value(call.arguments) if alike else None
+        return next((outcome for other, outcome in alike or () if other == value), None)
 
 
 def _value(arguments: str) -> Any:

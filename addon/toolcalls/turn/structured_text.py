@@ -51,6 +51,16 @@ class StructuredText:
         self._has_text = False
 
     @property
+    def behind(self) -> Any:
+        """The last structured call before the text that arrives now."""
+        return self.search.behind if self.search is not None else None
+
+    @behind.setter
+    def behind(self, call: Any) -> None:
+        if self.search is not None:
+            self.search.behind = call
+
+    @property
     def holding(self) -> bool:
         return bool(self._held) or (self.search is not None and self.search.holding)
 

@@ -7,7 +7,7 @@ whole events can be sent as they arrived. Without declared tools there is nothin
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from ..mend.arguments import Finish
@@ -30,6 +30,8 @@ class TextPiece(NamedTuple):
 
     text: str
     source: Any = None
+    behind: Any = None
+    """The last structured call before this text."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -64,7 +66,7 @@ class SearchResult:
 class TextSearch:
     """One stream of text: the content of a choice, a text block, a text part."""
 
-    __slots__ = ("_has_text", "_held", "_most_unread", "_scanner", "_unread", "_unread_size", "_work")
+    __slots__ = ("_has_text", "_held", "_most_unread", "_scanner", "_unread", "_unread_size", "_work", "behind")
 
     def __init__(
         self,
@@ -94,6 +96,8 @@ class TextSearch:
             quoting=quoting,
             work=work,
         )
+        self.behind: Any = None
+        """The last structured call before the text that arrives now."""
         self._held: deque[TextPiece] = deque()
         self._unread: list[bytes] = []
         """The literals of texts that passed and that the scanner has not been given yet."""
@@ -129,7 +133,7 @@ class TextSearch:
         if not self._held and found == [text]:
             return SearchResult((TextPiece(text, source),))
         if text:
-            self._held.append(TextPiece(text, source))
+            self._held.append(TextPiece(text, source, self.behind))
         return self._released(found)
 
     def close(self, finish: Finish) -> SearchResult:
@@ -192,9 +196,11 @@ class TextSearch:
 
     def _released(self, found: list[str | FoundCall]) -> SearchResult:
         parts: list[TextPiece | FoundCall] = []
+        behind: Any = None
         for part in found:
             pieces = self._pop_held(len(part) if isinstance(part, str) else len(part.raw))
-            parts += pieces if isinstance(part, str) else [part]
+            behind = pieces[0].behind if pieces else behind
+            parts += pieces if isinstance(part, str) else [replace(part, behind=behind)]
         return SearchResult(tuple(parts))
 
     def _pop_held(self, size: int) -> list[TextPiece]:
@@ -203,8 +209,8 @@ class TextSearch:
         while size:
             piece = self._held.popleft()
             if len(piece.text) > size:
-                self._held.appendleft(TextPiece(piece.text[size:]))
-                piece = TextPiece(piece.text[:size])
+                self._held.appendleft(TextPiece(piece.text[size:], behind=piece.behind))
+                piece = TextPiece(piece.text[:size], behind=piece.behind)
             out.append(piece)
             size -= len(piece.text)
         return out

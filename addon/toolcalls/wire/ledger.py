@@ -35,7 +35,6 @@ class Ledger:
         "consumed",
         "framing",
         "held_bytes",
-        "passed_last",
         "rest",
         "searched",
     )
@@ -49,9 +48,6 @@ class Ledger:
         """The bytes that are being processed; `consumed`: how many of them have been sent or held."""
         self.consumed = 0
         self.held_bytes = 0
-        self.passed_last = False
-        """Whether the last event was sent as it arrived."""
-
         self.rest: bytes | bytearray = b""
         """Bytes that form no complete event yet."""
         self.coming = b""
@@ -102,7 +98,7 @@ class Ledger:
         """Send the next `size` bytes of the block, as `piece`: the same bytes, or others that replace them."""
         consumed = self.consumed + size
         out.append(piece)  # Entry.
-        self.passed_last, self.consumed = True, consumed  # Entry.
+        self.consumed = consumed  # Entry.
 
     def held(self, key: str, size: int) -> None:
         """Hold the next `size` bytes of the block."""
@@ -110,7 +106,7 @@ class Ledger:
         entries, entry = self._held.setdefault(key, []), (self._order, self.block[self.consumed : end])
         order, size = self._order + 1, self.held_bytes + len(entry[1])
         entries.append(entry)  # Entry.
-        self.passed_last, self.consumed, self._order, self.held_bytes = False, end, order, size  # Entry.
+        self.consumed, self._order, self.held_bytes = end, order, size  # Entry.
 
     def replaced(self, size: int, reply: Replace, out: list[bytes]) -> None:
         """Send a reply instead of the next `size` bytes of the block and the held events that it releases."""
@@ -127,7 +123,6 @@ class Ledger:
             entries.append(entry)  # Entry.
         out.extend(reply.out)  # Entry.
         self._held, self.held_bytes, self._order, self.consumed = held, held_bytes, order, consumed  # Entry.
-        self.passed_last = False
 
     def begin_held(self, key: str) -> bytes:
         """Make the bytes held under a key the block to be processed."""

@@ -3,9 +3,9 @@
 Strategy: find the blank lines that end events, never decode more than one event, never look at a byte twice. An
 event keeps its own bytes, so that an event that needs no change is forwarded byte for byte.
 
-Lines end with LF, CRLF or CR. If the bytes that have arrived end with a CR, it may be half of a CRLF: in a stream
-with CRLF line ends the LF is waited for. In a stream with CR line ends the CR ends its line at once; if an LF does
-follow, it belongs to that event, and the stream sends or drops it like the event.
+Lines end with LF, CRLF or CR. If the bytes that have arrived end with a CR, it may be half of a CRLF: after an LF,
+which a stream with CRLF line ends has sent before, the LF is waited for. A second CR ends its event at once; if an LF
+does follow, it is an empty line of the next event, wherever the network cut the stream.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from .events import Event
 
 BOM = b"\xef\xbb\xbf"
 _LF, _CR = b"\n\r"
+_BLANK_LINES = (b"\n\n", b"\n\r\n", b"\n\r", b"\r\r")
+"""The ends of bytes whose last line is blank."""
 _LONG_EVENT = 400
 _HUGE_EVENT = 64 * 1024
 _FEW_LINES = 4
@@ -28,8 +30,9 @@ _MOST_WRAPPERS = 3
 _LONE_CR = re.compile(rb"\r(?!\n)")
 """A CR that ends a line, or the CR of a CRLF whose LF has not arrived."""
 # Atomic groups: a CRLF must never be read as two line ends.
-_BLANK_LINE = re.compile(rb"(?>\r\n|\n|\r)(?>\r\n|\n|\r)")
+_BLANK_LINE = re.compile(rb"\r\r|(?>\r\n|\n)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_COMMENTS = re.compile(rb"(?>(?::[^\r\n]*+)?+[\r\n])*+\s*+")
 _LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
 _CRLF_EVENT = re.compile(rb".*+\n(?>(?!\r\n).++\n)*+\r?\n|(?s:.++)")
 """An event of a block without CR, or without lone CR: lines up to a blank one, or a rest without a blank line."""
@@ -150,11 +153,21 @@ def unwrapped(event: Event) -> Event:
     return event
 
 
+def is_ended(raw: bytes) -> bool:
+    """Whether an event has its blank line. Only the last one of a stream may lack it."""
+    return raw.endswith(_BLANK_LINES)
+
+
 def ended(raw: bytes) -> bytes:
     """The event with its blank line, which the stream did not send."""
-    if raw.endswith((b"\n\n", b"\r\n\r\n", b"\r\r")):
+    if is_ended(raw):
         return raw
     return raw + (b"\n" if raw.endswith(b"\n") else b"\n\n")
+
+
+def has_only_comments(raw: bytes) -> bool:
+    """Whether these bytes are nothing but white space and whole lines of comments."""
+    return _COMMENTS.fullmatch(raw.removeprefix(BOM)) is not None
 
 
 def comment(text: str) -> bytes:
@@ -165,7 +178,10 @@ def comment(text: str) -> bytes:
 def lines_alone(event: Event) -> list[Event]:
     """Each data line of an event as an event of its own, if a "blank" line between events was not really blank."""
     lines = (event.data or "").split("\n")
-    return [Event(write(line, event.type), line, event.type) for line in lines if line.strip()]
+    events = [Event(write(line, event.type), line, event.type) for line in lines if line.strip()]
+    if events and not is_ended(event.raw) and not is_whole(events[-1].data, say_done=True):
+        events[-1] = events[-1]._replace(raw=events[-1].raw.rstrip(b"\n"))
+    return events
 
 
 def write(data: str, kind: str = "") -> bytes:

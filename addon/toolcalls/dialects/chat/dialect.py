@@ -80,8 +80,7 @@ class Chat(Dialect):
                 return SPLIT_LINES
             case DataKind.BROKEN:
                 return self._read_broken(event, odd.value)
-        # Half an event at the end of a cut stream is dropped, because our own end follows.
-        return Replace() if odd.kind is DataKind.TRUNCATED and self._engaged and not self._done else PASS
+        return self.break_off(event) if odd.kind is DataKind.TRUNCATED else PASS
 
     def _read_done(self, event: Event) -> Verdict:
         if not self._engaged and not any(choice.thinking for choice in self._choices.values()):
@@ -101,6 +100,20 @@ class Chat(Dialect):
         # The broken part does not concern a call, and an answer without a call passes unchanged.
         usual = _CHOICES in data and _PYTHON_STYLE not in data and payload.read_glued(data) is None
         return PASS if usual and not self._engaged else Replace((rewritten.raw,))
+
+    def break_off(self, half: Event) -> Verdict:
+        if self._done:
+            return PASS
+        self._done = True
+        answers = [choice.stream.answer for choice in self._choices.values()]
+        calls = any(answer.has_pending_calls for answer in answers)
+        reply = ReplyBuilder(half.raw)
+        complete = self._end_choices(Finish.CUT, reply)
+        if not calls and not any(answer.outgoing.sent for answer in answers):
+            reply.out.append(half.raw)
+        elif reply.out and complete:
+            reply.out.append(DONE)
+        return reply.verdict()
 
     def close(self) -> Replace | None:
         if self._done:
@@ -214,17 +227,20 @@ class Chat(Dialect):
     def _end(self, terminator: bytes, finish: Finish) -> Verdict:
         """`[DONE]` or the end of the stream: send everything that is held, and a finish reason if none arrived."""
         reply = ReplyBuilder()
-        complete = not self._errored
-        if self._errored:
-            self._fail_choices(reply)
-        else:
-            ends = [choice.end(finish, reply) for choice in self._choices.values()]
-            complete = all(ends)
+        complete = self._end_choices(finish, reply)
         if not reply.out:
             return PASS
         if terminator or complete:
             reply.out.append(terminator or DONE)
         return reply.replacement()
+
+    def _end_choices(self, finish: Finish, reply: ReplyBuilder) -> bool:
+        """End all choices. True if nothing is missing in the answer."""
+        if self._errored:
+            self._fail_choices(reply)
+            return False
+        ends = [choice.end(finish, reply) for choice in self._choices.values()]
+        return all(ends)
 
     def _fail(self, event: Event, again: bytes = b"", *, rewritten: bool = False) -> Verdict:
         """An error event: complete calls are sent, unfinished ones are dropped, and the error is forwarded.

@@ -11,7 +11,7 @@ from ...policy import Policy
 from ...request.request import Request
 from ...turn import payload
 from ...wire.events import PASS, Event, Replace, Verdict
-from ..reader_writer import LINE_ENDS, ReaderWriterDialect
+from ..reader_writer import ReaderWriterDialect
 from ..upstream_errors import error_in
 from .envelope import Envelope
 from .reader import GeminiReader
@@ -33,12 +33,10 @@ class Gemini(ReaderWriterDialect):
         if event.data is not None:
             return super().read(event)
         self.lesson = None
-        if error_in(payload.read_strict(event.raw.decode("utf-8", "replace"))) is not None:
-            # An error without `data:`. Some clients read it, so a held call has to be sent before it.
-            return self._fail(event)
-        if event.raw.endswith(LINE_ENDS):
-            return PASS
-        return self._break_off(event) if event.raw.strip() else Replace()
+        return self._fail(event) if _is_bare_error(event) else PASS
+
+    def break_off(self, half: Event) -> Verdict:
+        return self._fail(half) if _is_bare_error(half) else super().break_off(half)
 
     def body(self, body: bytes) -> bytes:
         alone = Gemini(self._request, self._policy, self._mender, sse=False)
@@ -66,6 +64,11 @@ class Gemini(ReaderWriterDialect):
         if not changed or out == [item.encode() for item in items]:
             return body
         return b"[" + b",\n".join(out) + b"]\n"
+
+
+def _is_bare_error(event: Event) -> bool:
+    """Whether this is an error without `data:`. Some clients read it, so a held call has to be sent before it."""
+    return error_in(payload.read_strict(event.raw.decode("utf-8", "replace"))) is not None
 
 
 def _items(body: bytes) -> list[str] | None:

@@ -95,6 +95,10 @@ class Messages(Dialect):
         data = payload.read_strict(event.data)
         return self._take(event, data) if isinstance(data, dict) else self._take_odd(event, data)
 
+    def break_off(self, half: Event) -> Verdict:
+        # It is dropped if our own end follows.
+        return Replace() if self._started and not self._ended else PASS
+
     def close(self) -> Replace | None:
         if self._ended or not self._started:
             return None
@@ -123,8 +127,7 @@ class Messages(Dialect):
                 return SPLIT_LINES
             case DataKind.BROKEN:
                 return self._take(unnamed, odd.value)
-        # Half an event at the end of a cut stream is dropped, because our own end follows.
-        return Replace() if odd.kind is DataKind.TRUNCATED and self._started and not self._ended else PASS
+        return self.break_off(event) if odd.kind is DataKind.TRUNCATED else PASS
 
     def _take_blank(self, event: Event, text: str) -> Verdict:
         """Rewrite a keep-alive that was sent as data, because clients that parse every data line fail on it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...mend.finish import Finish
+from ...turn.answer import CompletedCall
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import CallItem
 from ...turn.live import LiveCall
@@ -111,19 +112,38 @@ class CallItems:
         """Send all held calls: those that have ended, in the order of their ends, then the others."""
         self._write(self._answer.pop_all(), finish, reply, drop_refused=drop_refused)
 
+    def flush_all(self, finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
+        """Send all held calls and those that were written as text, in the order in which the model made them."""
+        items = self._answer.pop_all()
+        completed = self._answer.complete_all(items, finish, drop_refused=drop_refused)
+        self._write_completed(items, completed, finish, reply)
+
     def flush_found(self, reply: ReplyBuilder, *, drop_refused: bool = False) -> None:
         """Send the calls that were written as text, after all others, unless a structured call repeats them."""
-        for item, outcome in self._answer.complete_found_items(drop_refused=drop_refused):
-            reply.out += self._writer.whole(item, outcome, cut=False)
+        completed = self._answer.complete_all([], Finish.COMPLETE, drop_refused=drop_refused)
+        self._write_completed([], completed, Finish.COMPLETE, reply)
 
     def _write(
         self, items: list[CallItem], finish: Finish, reply: ReplyBuilder, *, drop_refused: bool = False
     ) -> None:
         """Send these calls, without those that the client does not get."""
-        for item, done in self._answer.complete_items(items, finish, drop_refused=drop_refused):
+        completed = self._answer.complete_items(items, finish, drop_refused=drop_refused)
+        self._write_completed(items, completed, finish, reply)
+
+    def _write_completed(
+        self,
+        items: list[CallItem],
+        completed: list[tuple[CallItem, CompletedCall]],
+        finish: Finish,
+        reply: ReplyBuilder,
+    ) -> None:
+        """Write completed calls, and release everything that was held of these items."""
+        for item, done in completed:
             if done.live is not None:
                 reply.out += self._writer.rest(item, done.live, done.outcome)
             else:
-                reply.out += self._writer.whole(item, done.outcome, cut=finish is Finish.CUT)
+                # A call that was written as text is complete, however the response ended.
+                cut = finish is Finish.CUT and done.assembled is not None
+                reply.out += self._writer.whole(item, done.outcome, cut=cut)
         for item in items:
             reply.release(item.call.held_under)

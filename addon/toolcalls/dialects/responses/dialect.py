@@ -46,7 +46,6 @@ _ABOUT_A_CALL = re.compile(
 """In an event about a call: the type of the event or of an item in it. In a text its quotes would be escaped."""
 _ARGUMENTS = "response.function_call_arguments"
 _FRAGMENT = f"{_ARGUMENTS}.delta"
-_COMPLETE_ENDS = (b"\n\n", b"\r\n", b"\r")
 
 
 class Responses(Dialect):
@@ -96,7 +95,7 @@ class Responses(Dialect):
         if self._over:
             # A call after the terminal event would run unmended, or again.
             return Replace() if _ABOUT_A_CALL.search(data) else PASS
-        if self.framing is SSE and not event.raw.endswith(_COMPLETE_ENDS):
+        if self.framing is SSE and not sse.is_ended(event.raw):
             return self._read_tail(event, data)
         if event.type in _ECHOES and self._pass_unread(event, data):
             self._note_response(event.type, data)
@@ -110,6 +109,10 @@ class Responses(Dialect):
         if incoming is not None:
             return self._reply(incoming)
         return self._read_odd(event) if self.framing is SSE else self._keep_unread(event)
+
+    def break_off(self, half: Event) -> Verdict:
+        # It is dropped if our own end follows.
+        return Replace() if self._started and not self._over else PASS
 
     def close(self) -> Replace | None:
         if self._over or not self._started:
@@ -152,8 +155,7 @@ class Responses(Dialect):
             return Replace((raw,)) if answer is PASS and self._started else answer
         if data.strip() == "[DONE]" or error_in_text(data, event.type) is not None:
             return self._read_odd(Event(raw, data, event.type))
-        # Half an event is dropped, because our own end follows.
-        return Replace() if self._started else PASS
+        return self.break_off(event)
 
     def _read_odd(self, event: Event) -> Verdict:
         """Handle data that is not a JSON object."""

@@ -103,11 +103,15 @@ class Finalizer:
             raise LimitReached
         self._listed.match(output)
         finish = finish_in(kind, response)
-        self._calls.flush(finish, reply, drop_refused=failed)
         if failed:
-            self._calls.flush_found(reply, drop_refused=True)
+            self._calls.flush_all(finish, reply, drop_refused=True)
             return self._failed_output(output)
+        # In a document, all texts are among these items; in a stream, a call may be complete long before a late text.
+        if self._answer.streamed:
+            self._calls.flush_all(finish, reply)
         self._close_items("incomplete" if status == "incomplete" else "completed", finish, reply)
+        if not self._answer.streamed:
+            self._calls.flush_all(finish, reply)
         self._search_reasoning(finish)
         self._calls.flush_found(reply)
         for index, note in self._answer.notes():
@@ -150,11 +154,11 @@ class Finalizer:
             entry for _, entry in self._listed.unseen if entry.get("type") != CALL and _has_content(entry)
         ]
         for item in [item for item in self._items.in_order() if item.open]:
-            entry = self._listed.entries.get(item.index)
+            entry = self._listed.entries.get(item.id)
             if item.type in ("message", "reasoning"):
                 body = entry or {"type": item.type, **item.body, "status": status}
                 self._texts.end_item(item, body, reply, None if with_content else finish)
-            elif entry is not None:
+            elif entry is not None and not isinstance(item, CallItem):
                 self._texts.end_item(item, entry, reply)
         for position, entry in self._listed.unseen:
             kind, wire_id = str(entry.get("type") or "message"), str(entry.get("id") or "")
@@ -166,7 +170,7 @@ class Finalizer:
                 reply.out.append(self._writer.write(ADDED, fields))
                 if kind == FREEFORM:
                     self._answer.outgoing.sent += 1
-            self._listed.entries[item.index] = entry
+            self._listed.entries[item.id] = entry
             self._texts.end_item(item, entry, reply, finish if with_content and entry is with_content[-1] else None)
 
     def _is_only_reasoning(self) -> bool:
@@ -189,7 +193,7 @@ class Finalizer:
         """The output of the terminal event: the items as the client got them."""
         final: list[Any] = []
         for item in self._items.in_order():
-            entry = self._listed.entries.get(item.index)
+            entry = self._listed.entries.get(item.id)
             kept = None if item.dropped else item.done
             if entry is not None and not item.dropped and _holds(entry, item):
                 kept = entry
@@ -205,7 +209,7 @@ class Finalizer:
             return output
         final = []
         for entry in output:
-            item = next((item for item in self._items.all if self._listed.entries.get(item.index) is entry), None)
+            item = next((item for item in self._items.all if self._listed.entries.get(item.id) is entry), None)
             if not isinstance(item, CallItem):
                 final.append(entry)
             elif item.done is not None:

@@ -21,8 +21,8 @@ class ListedItems:
     def __init__(self, items: Items, calls: ItemAssembler) -> None:
         self._items = items
         self._calls = calls
-        self.entries: dict[int, Json] = {}
-        """Index at the client → the list entry of the item."""
+        self.entries: dict[str, Json] = {}
+        """Id at the client → the list entry of the item."""
         self.unseen: list[tuple[int, Json]] = []
         """Entries without a known item, and their positions."""
 
@@ -30,7 +30,7 @@ class ListedItems:
         """Find the item of each entry of the output, if that is a list; an unknown call becomes a new item."""
         listed = output if isinstance(output, list) else []
         entries = [(position, entry) for position, entry in enumerate(listed) if isinstance(entry, dict)]
-        left = [item for item in self._items.in_order() if item.index not in self.entries]
+        left = [item for item in self._items.in_order() if item.id not in self.entries]
         later: list[tuple[int, Json]] = []
         known = _ItemsByIds(self._items.in_order())
         seen: dict[tuple[str, ...], Json] = {}
@@ -68,7 +68,7 @@ class ListedItems:
 
     def _match(self, item: Item, entry: Json) -> None:
         """Note that an entry is about an item."""
-        self.entries[item.index] = entry
+        self.entries[item.id] = entry
         if isinstance(item, CallItem) and item.type == entry.get("type"):
             item.call.note_listed(entry_in(entry, None))
         elif item.open:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 from unicodedata import normalize
 
+from ...textcalls.tokens import without_tokens
 from ...turn.items import Item, Items, TextPart
 from ...turn.parts import shown_text
 from .events import IncomingEvent
@@ -74,7 +75,7 @@ class SeenTexts:
         seen = self._seen(part)
         if seen is None:
             # There was too much to remember.
-            return not text.rstrip().endswith(part.search.held.strip())
+            return not without_tokens(text).endswith(without_tokens(part.search.held).lstrip())
         return not _repeats(text, seen)
 
     def _texts_of(self, item: Item, *, undecided: bool = False) -> list[str]:
@@ -135,7 +136,9 @@ def _repeats(text: str, seen: str) -> bool:
 
 
 def _as_read(text: str) -> str:
-    """The text as people read it: halves of a character that two deltas brought joined, and without white space."""
+    """The text as people read it: halves of a character that two deltas brought joined, without white space, and
+    without the tokens of a template at its end, which do not keep a call before them from being one."""
+    text = without_tokens(text)
     if not text.isascii():
         text = normalize("NFC", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
     return "".join(text.split())

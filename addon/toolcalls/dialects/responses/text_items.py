@@ -11,7 +11,7 @@ from ...mend.finish import Finish
 from ...turn import payload
 from ...turn.item_answer import ItemAnswer
 from ...turn.items import Item, TextPart
-from ...turn.text_search import SearchResult
+from ...turn.text_search import SearchResult, TextPiece
 from ...unread.fast_path import Lesson, Receiver
 from ..reply_builder import ReplyBuilder
 from .events import ENDED, EventWriter, IncomingEvent, Json
@@ -90,7 +90,7 @@ class TextItems:
             return True
         found = self._answer.take_part_text(part, text, incoming)
         self._held.update(part, found, reply)
-        if found.parts == ((text, incoming),):
+        if found.parts == (TextPiece(text, incoming),):
             return True
         if not found.parts:
             self._held.keep(part, incoming.raw, reply)
