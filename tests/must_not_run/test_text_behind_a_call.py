@@ -7,8 +7,9 @@ import json
 import pytest
 
 from tests.dialects.test_chat import DONE, chunk
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, ZAI, Protocol, deltas
 from tests.must_not_run.wires import Said, outcomes
-from tests.splits import splits
+from tests.splits import mend, splits
 from tests.textcalls.negatives import HERMES
 from toolcalls.engine import Response
 from toolcalls.request.request import read_request
@@ -159,3 +160,21 @@ def test_it_is_a_call(name: str) -> None:
     text = IS_A_CALL[name]
     for where, client in outcomes(Said(text=tuple(text[at : at + 9] for at in range(0, len(text), 9)))):
         assert len(client.calls) == (2 if "siblings" in name else 1), where
+
+
+SIBLINGS = {
+    "in a wrapper of its own": ('{}\n<tool_call>{{"name": "Bash", "arguments": {{"command": "l'),
+    "only its opener": "{}\n<tool_call>",
+    "half its opener": "{}\n<tool_ca",
+}
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["stop", "length"])
+@pytest.mark.parametrize("sibling", SIBLINGS)
+@pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES, OLLAMA, GEMINI, ZAI], ids=lambda one: one.name)
+def test_a_call_before_one_that_is_cut_off_stays_text(protocol: Protocol, sibling: str, cut: bool) -> None:
+    """What would have followed may say that both are examples, and clients that ask again would run it twice."""
+    text = SIBLINGS[sibling].format(HERMES)
+    body = protocol.stream(deltas(text, 7), cut)
+    held = protocol.read(mend(body, protocol=protocol.name, question=QUESTION)[0])
+    assert (held.calls, held.text) == ([], text)

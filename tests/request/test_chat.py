@@ -382,3 +382,24 @@ def test_a_request_that_cannot_be_rewritten_is_sent_unchanged(number: str) -> No
     assert mend(sent) is not None
     messages = json.dumps(json.loads(sent)["messages"]).encode()
     assert mend(sent[:-1] + b', "messages": ' + messages + f', "temperature": {number}}}'.encode()) is None
+
+
+@pytest.mark.parametrize("results", [["ok"], ["ok", "ok"]], ids=["one result", "two results"])
+@pytest.mark.parametrize("written", [("{}", ""), ("", "{}"), ('{"filePath":"a"}', "{'filePath': 'a'}")])
+def test_a_call_that_is_repeated_in_broken_arguments_is_removed_in_one_turn(
+    written: tuple[str, str], results: list[str]
+) -> None:
+    answers = [{"role": "tool", "tool_call_id": "call_1", "content": text} for text in results]
+    calls = {"role": "assistant", "content": None, "tool_calls": [call(one) for one in written]}
+    changed = mend(body(calls, *answers, {"role": "user", "content": "On."}, tools=[READ]))
+    assert changed is not None and mend(changed.body) is None
+    messages = json.loads(changed.body)["messages"]
+    assert [message["role"] for message in messages] == ["user", "assistant", "tool", "user"]
+    (kept,) = messages[1]["tool_calls"]
+    assert json.loads(kept["function"]["arguments"]) == json.loads(written[0] or written[1])
+
+
+def test_calls_with_one_id_and_other_arguments_stay_two() -> None:
+    sent = body(*turn(call('{"filePath": "a"}'), call("{'filePath': 'b'}"), results=["a", "b"]), tools=[READ])
+    changed = mend(sent)
+    assert changed is not None and "repeated call" not in changed.steps

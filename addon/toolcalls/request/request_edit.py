@@ -151,13 +151,25 @@ class RequestEdit:
             first = kept.setdefault(call.id, call)
             if first is call or not call.id:
                 others.append(call)
-            elif self.mends and same(first.content, call.content):
+            elif self.mends and self._are_one_call(first.content, call.content):
                 self.edits.remove(call.at)
                 self.count("repeated call")
             else:
                 self._shared.add(call.id)
                 others.append(call)
         return others
+
+    def _are_one_call(self, one: object, other: object) -> bool:
+        """Whether two calls with one id are the same, now or when their arguments are mended."""
+        return same(one, other) or same(self._with_mended_arguments(one), self._with_mended_arguments(other))
+
+    def _with_mended_arguments(self, content: object) -> object:
+        """A call with its arguments as they are sent; the same call if they need no change or are not a string."""
+        text = content.get("arguments") if isinstance(content, dict) else None
+        if not isinstance(content, dict) or not isinstance(text, str) or not self.touches(content.get("name")):
+            return content
+        read = None if self.known.is_object(text) else self._read_arguments(text)
+        return content if read is None else {**content, "arguments": read.text or arguments.NOTHING}
 
     def mend_call_arguments(self, at: Path, entry: Json, key: str, name: object) -> None:
         """Mend arguments that must be a string of JSON."""
