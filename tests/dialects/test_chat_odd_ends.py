@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.dialects.zai_streams import question
+from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 
 BASH = {"index": 0, "id": "c1", "type": "function", "function": {"name": "Bash", "arguments": '{"command":"ls"}'}}
@@ -80,3 +81,15 @@ def test_half_an_event_behind_a_call_is_no_event_and_behind_a_text_passes_as_it_
         assert got[0]["choices"][0]["delta"]["tool_calls"][0]["function"]["name"] == "Bash"
         text = event({"content": "One"}) + last[:size]
         assert mend_whole(Response("chat", question()), text) == text
+
+
+@pytest.mark.parametrize("again", [None, "stop", "tool_calls"])
+@pytest.mark.parametrize("text", [b"", event({"content": "Let me look."})], ids=["nothing before", "text before"])
+def test_behind_a_reason_that_was_sent_a_call_gets_the_true_one(text: bytes, again: str | None) -> None:
+    """The first reason left with the text: holding it would make every answer without a call late."""
+    body = text + event({}, "stop") + event({"tool_calls": [BASH]}) + (event({}, again) if again else b"")
+    begun = text + event({}, "stop")
+    out, _ = mend(body + b"data: [DONE]\n\n", question=question())
+    assert out.startswith(begun) and out.endswith(b"data: [DONE]\n\n")
+    reasons = [json.loads(line[6:])["choices"][0]["finish_reason"] for line in out[len(begun) :].split(b"\n\n")[:-2]]
+    assert reasons == [None, "tool_calls"]
