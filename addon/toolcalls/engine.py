@@ -103,7 +103,8 @@ class Response:
             on_outcome(outcome)
 
         work = Work()
-        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), report, request.callable_tools, work)
+        ids = Ids(seed, request.used_ids)
+        mender = Mender(request.tools, policy, ids, report, request.callable_tools, work, outcomes)
         self.seconds = mender.seconds
         if messages:
             dialect: Dialect = Responses(request, policy, mender, MESSAGES)

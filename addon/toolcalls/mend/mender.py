@@ -1,7 +1,7 @@
 """Mends one complete call: name → arguments → shape → preflight, and the fallback if mending is refused.
 
 Which calls are sent at all, and which are repeats, is decided before, in `turn/outgoing_calls.py`. Every call that
-arrives here gets one outcome, and outcomes are reported in order.
+arrives here gets one outcome, and outcomes are reported in the order in which the client gets the calls.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LOST = "the arguments begin in the middle, and more than a bracket may be missi
 class Mender:
     """Mends the calls of one response against the tools and the policy of that response."""
 
-    __slots__ = ("_callable", "_policy", "_report", "_tools", "ids", "seconds", "work")
+    __slots__ = ("_callable", "_outcomes", "_policy", "_report", "_tools", "ids", "seconds", "work")
 
     def __init__(
         self,
@@ -50,12 +50,17 @@ class Mender:
         report: Callable[[Outcome], None] = lambda _: None,
         callable_tools: Tools | None = None,
         work: Work | None = None,
+        outcomes: list[Outcome] | None = None,
     ) -> None:
-        """`callable_tools`: the tools that a call without a name may mean; all tools by default."""
+        """`callable_tools`: the tools that a call without a name may mean; all tools by default.
+
+        `outcomes`: the list to which `report` adds the outcomes.
+        """
         self._tools = tools
         self._callable = tools if callable_tools is None else callable_tools
         self._policy = policy
         self._report = report
+        self._outcomes = [] if outcomes is None else outcomes
         self.work = work or Work()
         self.ids = ids
         self.seconds: list[float] = []
@@ -136,6 +141,13 @@ class Mender:
             outcome = replace(outcome, id=chosen)
         self._report(outcome)
         return outcome
+
+    def put_in_order(self, ordered: list[Outcome]) -> None:
+        """Put these outcomes, which were reported in another order, in the order of the calls at the client."""
+        moved = {id(outcome) for outcome in ordered}
+        places = [place for place, outcome in enumerate(self._outcomes) if id(outcome) in moved]
+        for place, outcome in zip(places, ordered, strict=False):
+            self._outcomes[place] = outcome
 
     def mend_rest(
         self,

@@ -261,7 +261,7 @@ class Answer(ABC, Generic[C]):
         """Decide and release these calls and all that were found in text, in the order in which they were made."""
         gathered = self._complete_gathered(assembled_calls, finish, drop_refused)
         found = list(self._complete_found(gathered, drop_refused))
-        out = in_order(assembled_calls, gathered, found) if found else gathered
+        out = self._in_order(assembled_calls, gathered, found) if found else gathered
         self.incomplete = self.incomplete or any(call.outcome.status == "refused" for call in out)
         return out
 
@@ -297,6 +297,34 @@ class Answer(ABC, Generic[C]):
                 yield call.behind, CompletedCall(outcome, self.outgoing.sent - 1)
             elif id(outcome) in structured:
                 yield call.behind, structured.pop(id(outcome))
+
+    def _in_order(
+        self,
+        assembled_calls: Sequence[C],
+        gathered: Sequence[CompletedCall],
+        found: Sequence[tuple[C | None, CompletedCall]],
+    ) -> list[CompletedCall]:
+        """All calls in the order in which the model made them, and their outcomes too.
+
+        `gathered`: the structured calls that are released, of `assembled_calls`. `found`: the calls written as text,
+        or the structured calls that repeat them, each with the structured call before the text; one that was
+        released earlier counts as none.
+        """
+        moved = {id(call) for _, call in found}
+        completed = {id(call.assembled): call for call in gathered if id(call) not in moved}
+        behind: dict[int, list[CompletedCall]] = {}
+        known = {id(assembled) for assembled in assembled_calls}
+        for before, call in found:
+            behind.setdefault(id(before) if id(before) in known else 0, []).append(call)
+        out = behind.get(0, [])
+        for assembled in assembled_calls:
+            out += [completed[id(assembled)]] if id(assembled) in completed else []
+            out += behind.get(id(assembled), [])
+        counted = [call for call in out if call.live is None and not call.outcome.dropped]
+        for call, number in zip(counted, sorted(call.number for call in counted), strict=True):
+            call.number = number
+        self._mender.put_in_order([call.outcome for call in out])
+        return out
 
     def _gathered(self, call: C, finish: Finish) -> GatheredCall:
         """The call as its fragments describe it. `finish`: how the answer ended."""
@@ -335,30 +363,3 @@ class Answer(ABC, Generic[C]):
         """The finish reason that is true, given the reasons that arrived and the calls that were sent."""
         believed = words.trusted_reason(self.reasons if reasons is None else reasons)
         return words.true_reason(believed, calls=self.outgoing.sent > 0, other_tools=self.other_tools)
-
-
-def in_order(
-    assembled_calls: Sequence[C],
-    gathered: Sequence[CompletedCall],
-    found: Sequence[tuple[C | None, CompletedCall]],
-) -> list[CompletedCall]:
-    """All calls in the order in which the model made them.
-
-    `gathered`: the structured calls that are released, of `assembled_calls`. `found`: the calls written as text, or
-    the structured calls that repeat them, each with the structured call before the text; one that was released
-    earlier counts as none.
-    """
-    moved = {id(call) for _, call in found}
-    completed = {id(call.assembled): call for call in gathered if id(call) not in moved}
-    behind: dict[int, list[CompletedCall]] = {}
-    known = {id(assembled) for assembled in assembled_calls}
-    for before, call in found:
-        behind.setdefault(id(before) if id(before) in known else 0, []).append(call)
-    out = behind.get(0, [])
-    for assembled in assembled_calls:
-        out += [completed[id(assembled)]] if id(assembled) in completed else []
-        out += behind.get(id(assembled), [])
-    counted = [call for call in out if call.live is None and not call.outcome.dropped]
-    for call, number in zip(counted, sorted(call.number for call in counted), strict=True):
-        call.number = number
-    return out

@@ -18,7 +18,7 @@ from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..policy import Policy
 from ..request.request import Request
-from .answer import Answer, CompletedCall, in_order
+from .answer import Answer, CompletedCall
 from .freeform_input import RETYPED, freeform_input
 from .item_assembler import ItemAssembler
 from .item_call import ItemCall, is_whole
@@ -159,7 +159,7 @@ class ItemAnswer(Answer[ItemCall]):
             found.append((behind, done))
         if not found:
             return completed
-        ordered = in_order([item.call for item in items], gathered, found)
+        ordered = self._in_order([item.call for item in items], gathered, found)
         out = [(item_of[id(done)], done) for done in ordered]
         unannounced = [item for item, done in out if done.live is None]
         for item, index in zip(unannounced, sorted(item.index for item in unannounced), strict=True):
