@@ -210,6 +210,7 @@ SHOWN = (
 )
 
 ANNOUNCED = (
+    *("没有。我来看看。", "The cache is stale. Let's start.", "Nothing there. Let's begin."),
     "I'll begin by checking whether the tests pass on main.",
     "Sto controllando il file.",
     "Estoy revisando los registros.",

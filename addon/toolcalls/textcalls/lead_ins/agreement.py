@@ -7,7 +7,7 @@ _WORDS = {
         r"sure(?: thing)?|ok(?:ay)?(?: then)?|alright(?: then)?|all right|very well|on it|got it|gotcha|you got it"
         r"|will do|can do|of course|certainly|absolutely|definitely|right away|at once|immediately|no problem|gladly"
         r"|understood|acknowledged|affirmative|agreed|indeed|roger(?: that)?|copy that|as you wish|go|done|yes|right"
-        r"|fine|yep|yeah|noted|i will|i(?:['’]m| am) on it|working on it|let['’]s (?:go|begin|start)"
+        r"|fine|yep|yeah|noted|i will|i(?:['’]m| am) on it|working on it|let['’]s go"
         r"|as (?:requested|you asked)|you(?:['’]re| are) right"
     ),
     "English, praise": (
@@ -37,7 +37,7 @@ _WORDS = {
     "Russian": (r"хорошо|конечно|понял[аи]?|понятно|ладно|да|ок|окей|отлично|сейчас|секунду|минутку|делаю"),
     "Polish, Czech, Turkish": r"dobrze|jasne|oczywiście|dobře|jasně|tamam|hemen|elbette",
     "Chinese": (
-        r"好的?|嗯|行|可以|当然|是的|明白了?|了解|收到|没问题|(?:请)?稍[等候]|我来|我(?:来)?看(?:看|一下)|看一下|先看看|[开開]始"
+        r"好的?|嗯|行|可以|当然|是的|明白了?|了解|收到|没问题|(?:请)?稍[等候]|我来|我看(?:看|一下)|看一下|先看看|[开開]始"
         r"|接下[来來]|下一步|[继繼][续續]"
     ),
     "Japanese": r"はい|了解(?:です|しました)?|承知しました|わかりました|少々お待ちください|(?:それ)?では",
