@@ -125,6 +125,7 @@ PROTOCOLS = {
 # Scenarios that end otherwise than their upstream's events and their calls say.
 FINISH = {
     "chat-error-without-the-usual-key": ERROR,
+    "chat-half-event-behind-held-text": "",
     "messages-error-event-with-bare-text": ERROR,
     "messages-no-terminal-cut-call": ERROR,
     "messages-no-terminal-text": ERROR,
@@ -148,6 +149,7 @@ TEXT = {
     "responses-patch-cut-off": "[toolfix] The call of apply_patch was dropped: "
     "the input of the freeform tool was cut off or has no one reading.",
     "responses-text-markup-in-value": "I add it to the README.\n",
+    "responses-text-token-in-the-ends": "I clean up.\n",
     "zai-null-patch-ends-the-turn": "Let me look.",
     "zai-text-call": "我来看看这个目录。\n\n",
     "zai-text-call-taken-back": "我来看看这个目录。\n\n<tool_call>Bash\n<arg_key>command</arg_key>\n"
@@ -155,6 +157,7 @@ TEXT = {
 }
 # What is left of the text when the calls that were written in it are gone; the same on each protocol.
 _LEFT = {
+    "before-a-call": "Let me look.\n",
     "invoke": "I'll look at the failing test first.\n\n",
     "qwen3-coder": "Let me change the rounding.\n",
     "dsml": "Two things to check.\n\n",
