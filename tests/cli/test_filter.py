@@ -23,6 +23,14 @@ def test_it_prints_what_the_client_would_receive(tmp_path: Path) -> None:
     assert toolfix(*arguments, "--chunk-size", "3", stdin=BEFORE).stdout == AFTER
 
 
+def test_it_says_why_a_call_was_refused() -> None:
+    cut_off = ROOT / "recordings" / "chat" / "chat-cut-off-write"
+    arguments = ("filter", "--protocol", "chat", "--request", str(cut_off / "request.json"))
+    counts, reason = toolfix(*arguments, stdin=(cut_off / "before.sse").read_bytes()).stderr.decode().splitlines()
+    assert counts == "toolfix: 1 call: 0 mended, 1 refused, 0 unchanged."
+    assert reason.startswith("toolfix: refused Write: ") and "cut off" in reason
+
+
 def test_an_answer_in_json_is_not_told_as_a_call() -> None:
     fenced = ROOT / "recordings" / "responses" / "responses-structured-fence"
     arguments = ("filter", "--protocol", "responses", "--request", str(fenced / "request.json"))

@@ -15,8 +15,12 @@ from ..engine import AUTO, PROTOCOLS, Response, mend_whole
 from ..policy import Policy
 from ..recording import store
 from ..request.request import Request, decode, read_request, seed_of
+from ..shown import shown
 from ..wire.events import MOST_CALLS
 from . import inputs
+
+_MOST_REASONS = 5
+"""How many refused calls are named; the report has all."""
 
 
 @click.command("filter")
@@ -59,7 +63,8 @@ def filter(
     body = mend_whole(answer, before, chunk_size or 0)
     sys.stdout.buffer.write(body)
     sys.stdout.buffer.flush()
-    inputs.remark(_summary(answer) if before else "the input is empty.")
+    for sentence in _summary(answer) if before else ["the input is empty."]:
+        inputs.remark(sentence)
     _warn(answer)
     if report:
         try:
@@ -71,21 +76,23 @@ def filter(
 def _question(body: bytes, protocol: str) -> Request:
     request = decode(body)
     if request is None:
-        click.echo("the request is not a JSON object: mending goes on without its tools.", err=True)
+        inputs.remark("the request is not a JSON object: mending goes on without its tools.")
     return read_request(request, protocol)
 
 
-def _summary(answer: Response) -> str:
-    """What was done, in one line."""
+def _summary(answer: Response) -> list[str]:
+    """What was done, and why calls were refused."""
     calls = [outcome for outcome in answer.outcomes if outcome.is_call]
     if not answer.outcomes:
-        return "unchanged: there is no tool call in it."
+        return ["unchanged: there is no tool call in it."]
     if not calls:
-        return "a JSON answer was mended."
+        return ["a JSON answer was mended."]
     mended = sum(call.status == "repaired" for call in calls)
-    refused = sum(call.status == "refused" for call in calls)
+    refused = [call for call in calls if call.status == "refused"]
     counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
-    return f"{counted}: {mended} mended, {refused} refused, {len(calls) - mended - refused} unchanged."
+    counts = f"{mended} mended, {len(refused)} refused, {len(calls) - mended - len(refused)} unchanged"
+    reasons = [f"refused {shown(call.name)}: {shown(call.reason)}" for call in refused[:_MOST_REASONS]]
+    return [f"{counted}: {counts}.", *reasons]
 
 
 def _warn(answer: Response) -> None:

@@ -93,7 +93,7 @@ def policy_from(settings: Sequence[str]) -> Policy:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise click.UsageError(f"--set {setting!r} has no '=': write --set toolfix_fallback=empty.")
+            raise click.UsageError(f"--set {setting!r} has no '=': write --set {name}=VALUE.")
         texts[name] = value
     return policy_of(texts)
 

@@ -67,7 +67,9 @@ class Settings:
             # The user has set allow_hosts. Without our patterns it would intercept every host, or none of ours.
             self._allow(self.patterns)
         if any(name.startswith(policy.PREFIX) for name in names) or "mode" in names:
-            self._read({name: getattr(ctx.options, name) for name in policy.BY_NAME})
+            # mitmproxy keeps options that nobody declared, in case a script declares them later.
+            misspelt = {name: "" for name in ctx.options.deferred if name.startswith(policy.PREFIX)}
+            self._read({**misspelt, **{name: getattr(ctx.options, name) for name in policy.BY_NAME}})
 
     def _read(self, texts: dict[str, str]) -> None:
         policy.check_variables(os.environ)
