@@ -114,6 +114,13 @@ def test_calls_arrive_in_the_order_in_which_they_were_made(
     assert held.finish == protocol.finishes[1]
 
 
+@pytest.mark.parametrize("space", ["", "\n", "\n\n"])
+def test_white_space_before_a_structured_call_does_not_move_the_written_call_behind_it(space: str) -> None:
+    body = chat([written("a") + space, "/b", written("c", "").lstrip()])
+    held = CHAT.read(mend(body, question=QUESTION)[0])
+    assert [value for call in held.calls for value in call["arguments"].values()] == ["a", "/b", "c"]
+
+
 @pytest.mark.parametrize(("protocol", "stream"), WIRES[:3], ids=[protocol.name for protocol, _ in WIRES[:3]])
 @pytest.mark.parametrize("broken", range(3))
 def test_calls_that_have_to_be_mended_keep_their_places(

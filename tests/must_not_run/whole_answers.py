@@ -6,7 +6,31 @@ models begin to act, in many languages.
 
 from __future__ import annotations
 
+_TAKEN_BACK = (
+    *(
+        "I won't run this.",
+        "I refuse to do that.",
+        "If you confirm, I will run it.",
+        "The log says:",
+        "Don't run this.",
+    ),
+    *(
+        "Das werde ich nicht ausführen.",
+        "Si confirmas, lo ejecuto.",
+        "Я не буду это выполнять.",
+        "我不会执行这个命令。",
+    ),
+    *("Saya tidak akan menjalankannya.", "لن أنفذ هذا.", "Zum Beispiel so.", "例えば。", "Should I run this?"),
+)
+_FILLERS = ("Okay.", "Next step.", "Okay, next.", "Tests first.", "So.", "Let me think.", "Ja.", "开始。", "Сейчас.")
+"""Words that say nothing, and do not undo what the words before them say."""
+
 SHOWN = (
+    *(
+        f"{words}{space}{_FILLERS[(number + place) % len(_FILLERS)]}\n\n%CALL%"
+        for number, words in enumerate(_TAKEN_BACK)
+        for place, space in enumerate((" ", "\n", "\n\n", "\n\nSure.\n\n"))
+    ),
     "Never run the following:\njson\n%CALL%",
     "Here is an example of a bad call:\nxml\n%CALL%",
     "Do not run this:\ntool_call\n%CALL%",
@@ -470,6 +494,9 @@ SHOWN = (
     "Я не буду это выполнять.\n\n%CALL%",
 )
 MEANT = (
+    "The file is in place.\n\nOkay.\n\n%CALL%",
+    "Let me look at it.\n\nSo.\n\n%CALL%",
+    "The config is fine. Next step.\n\n%CALL%",
     "I'm debugging the handler.\n\n%CALL%",
     "Formatting the code now.\n\n%CALL%",
     "Submitting the form now.\n\n%CALL%",

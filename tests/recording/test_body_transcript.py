@@ -64,3 +64,14 @@ def test_each_body_has_a_limit_of_its_own() -> None:
     transcript = filled((b"12345", [b"12345"]), (b"678901", []), (b"", [b"x"]), limit=10)
     assert (transcript.before.joined(), transcript.before.complete) == (b"12345", False)
     assert (transcript.after.joined(), transcript.after.complete) == (b"12345x", True)
+
+
+def test_what_was_sent_has_no_gap_if_a_part_of_it_was_not_kept() -> None:
+    transcript = filled((b"one and two", [b"one"]), (b"", [b"2"]), limit=5)
+    assert (transcript.after.joined(), transcript.after.size, transcript.after.complete) == (b"", 4, False)
+
+
+def test_an_empty_chunk_is_nothing_that_was_held() -> None:
+    transcript = filled((b"one", [b"one"]), (b"", []))
+    assert transcript.is_shared
+    assert transcript.after is transcript.before

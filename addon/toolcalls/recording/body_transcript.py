@@ -51,8 +51,9 @@ class BodyTranscript:
 
     def _continues(self, chunk: bytes, sent: bytes) -> bool:
         """Whether what was sent is the next part of what arrived."""
-        self._unsent.append(chunk)
-        self._unsent_size += len(chunk)
+        if chunk:
+            self._unsent.append(chunk)
+            self._unsent_size += len(chunk)
         if self._unsent_size > _MOST_UNSENT:
             return False
         if sent:

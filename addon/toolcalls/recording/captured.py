@@ -33,7 +33,9 @@ class CapturedBytes:
         for chunk in self.chunks:
             if found.size < size:
                 found.add(chunk[: size - found.size])
-        found.complete, found.size = found.complete and found.size == size, size
+        if found.size < size:
+            # The rest was not kept. Nothing may be kept after it either, or the body would have a gap.
+            found.complete, found.size, found.limit = False, size, 0
         return found
 
     def joined(self) -> bytes:

@@ -199,7 +199,8 @@ class TextSearch:
         behind: Any = None
         for part in found:
             pieces = self._pop_held(len(part) if isinstance(part, str) else len(part.raw))
-            behind = pieces[0].behind if pieces else behind
+            # White space in front of a call may have arrived before a structured call, and the call after it.
+            behind = next((piece.behind for piece in pieces if piece.text.strip()), behind)
             parts += pieces if isinstance(part, str) else [replace(part, behind=behind)]
         return SearchResult(tuple(parts))
 

@@ -76,8 +76,8 @@ _WORDS = {
     "word for word": r"\bverbatim\b|\bword\sfor\sword\b|\bwörtlich\b|\bmot\sà\smot\b|逐字|一字不",
     "shown below": (
         r"\b(?:like\s(?:this|these|so|that)|as\sfollows|such\sas|this\s(?:way|form)|below|e\.g\.|for\s(?:example"
-        r"|instance)|zum\sbeispiel|par\sexemple"
-        r"|por\sejemplo|por\sexemplo|per\sesempio|например)\W{0,4}\Z|例如|比如|(?:这样|這樣)[写寫]?\W{0,3}\Z"
+        r"|instance)|zum\sbeispiel(?:\sso)?|par\sexemple"
+        r"|por\sejemplo|por\sexemplo|per\sesempio|например)\W{0,4}\Z|例如|比如|例えば|(?:这样|這樣)[写寫]?\W{0,3}\Z"
         r"|\bso\s(?:that\s)?you\scan\b|\bas\s(?:an?\s)?(?:plain\s)?(?:text|string)\b"
         r"|\bwrit(?:e|ing)\s(?:it\s|this\s)?(?:out|down)\b|\b(?:get|see|find|read)(?:t?ing)?\s(?:this|these"
         r"|the\sfollowing)\b"
@@ -104,7 +104,7 @@ _WORDS = {
 _held = re.compile("|".join(_WORDS.values()), re.IGNORECASE)
 _negated = re.compile(
     r"\b(?:not|never|nothing|cannot|no\slonger|nicht|nie|niemals|kein\w{0,2}|pas|jamais|no(?!\sproblem)|nunca|não|non|mai|не"
-    r"|niet|inte|ikke|không|or\smaybe)\b|n['’]t\b"
+    r"|niet|inte|ikke|không|tidak|jangan|لن|لا|or\smaybe)\b|n['’]t\b"
     r"|\bwithout\s\w{1,12}ing\s(?:it|this|them)\b|不(?!同)|没有|沒有|ません|ないで|않|말",
     re.IGNORECASE,
 )
@@ -144,8 +144,8 @@ def is_put_off(sentence: str) -> bool:
 
 
 def is_taken_back(introduction: str) -> bool:
-    """Whether the words above a list say that its items are not done, not now, or by somebody else."""
-    words = (_held, _negated, _speakers)
+    """Whether the words above a list or a filler say that what follows is not done, not now, or by somebody else."""
+    words = (_held, _negated, _refused, _speakers)
     return any(word.search(introduction) is not None for word in words)
 
 

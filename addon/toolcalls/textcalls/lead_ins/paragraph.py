@@ -3,7 +3,7 @@
 Only the last sentence before the call counts. The call is made if this sentence announces it, as an act of the
 speaker that begins now (`announcements`), and nothing in it holds the act back (`held_back`), or if it names the step
 that the call is, or says nothing (`steps`). Below any other sentence (a statement, a title, a question, an order) a
-call is a text.
+call is a text. A sentence that says nothing does not undo a refusal, a condition or a quotation before it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,11 @@ _afterthought = re.compile(
 """The beginning of a sentence about what comes after the act that the sentence before announces."""
 
 
-def shows(paragraph: str) -> bool:
-    """Whether a call below this paragraph is refused, quoted or an example."""
+def shows(paragraph: str, above: str = "") -> bool:
+    """Whether a call below this paragraph is refused, quoted or an example; `above`: the paragraph before it."""
     words = without_template(look_alikes.fold(paragraph).rstrip())
+    if above and steps.is_filler(words) and _takes_back(look_alikes.fold(above)):
+        return True
     return _shows(words, begun=len(paragraph) < KEPT)
 
 
@@ -62,6 +64,8 @@ def _shows(text: str, *, begun: bool) -> bool:
         return True
     if before.strip() and steps.agrees(sentence):
         return _shows(before.rstrip(), begun=begun)
+    if (steps.is_filler(sentence) and _takes_back(before)) or (steps.is_filler(line) and _takes_back(above)):
+        return True
     if not before.strip() and steps.hesitates(sentence):
         return False
     if presented.somebody_speaks(line) or presented.disclaims(sentence):
@@ -74,6 +78,12 @@ def _shows(text: str, *, begun: bool) -> bool:
 def announces(paragraph: str) -> bool:
     """Whether the paragraph announces an act anywhere, even one that is held back."""
     return announcements.find(paragraph) is not None
+
+
+def _takes_back(words: str) -> bool:
+    """Whether the last sentence of these words refuses, has a condition, asks, or is about somebody else."""
+    words = words.rstrip()
+    return _question_mark.search(words) is not None or held_back.is_taken_back(_last_sentence(words)[1])
 
 
 def _announces(sentence: str) -> bool:

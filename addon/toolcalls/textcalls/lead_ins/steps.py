@@ -21,6 +21,7 @@ _NEXT = (
 )
 _PATH = r"`[^`\n]{1,60}`|[\w./-]{0,60}[\w-]\.[a-z]{1,5}|[\w.-]{1,40}/[\w./-]{0,60}"
 _END = r"\W{0,6}\Z"
+_TESTS = "(?:the )?tests? (?:next|first)"
 _STEPS = {
     "agreed": rf"(?:(?:{AGREED})\W{{1,3}}){{0,2}}(?:{AGREED})(?!\W{{0,3}}:){_END}",
     "now": (
@@ -30,7 +31,7 @@ _STEPS = {
     "a next part": (
         rf"{_NEXT}(?:and\s)?(?:the|to the|its|my)\s(?:[\w-]{{1,16}}\s){{0,2}}(?:{_PARTS})"
         rf"(?:\s(?:for|of|in|too|as well)\b[^.:!?]{{0,30}})?{_END}|{_NEXT}(?:the\s)?(?:{_PATH}){_END}"
-        rf"|and the (?:{_PARTS})(?: (?:for|of) (?:it|that|them))?{_END}|(?:the )?tests? (?:next|first){_END}"
+        rf"|and the (?:{_PARTS})(?: (?:for|of) (?:it|that|them))?{_END}|{_TESTS}{_END}"
     ),
     "a numbered step": (
         r"(?:step|phase|task|schritt|étape|paso|步骤|步驟)\s?\d{1,3}(?:\s?(?:/|of)\s?\d{1,3})?"
@@ -44,8 +45,10 @@ _STEPS = {
 }
 _step = re.compile("|".join(_STEPS.values()), re.IGNORECASE)
 _agreement = re.compile(_STEPS["agreed"], re.IGNORECASE)
+_filler = re.compile(rf"{_STEPS['agreed']}|{_STEPS['now']}|(?:{HESITATION}){_END}|{_TESTS}{_END}", re.IGNORECASE)
 _hesitation = re.compile(rf"(?:{HESITATION})(?!\W{{0,3}}:){_END}", re.IGNORECASE)
 _item = re.compile(rf"\W{{0,6}}(?:\[[ x]\]\s)?(?:{DO}|{DOING})\b", re.IGNORECASE)
+_LONG_FILLER = 80
 _DECORATION = "#*_~=[]()■●▶🚀🔍🔧⏳✅ \t"
 _token = re.compile(r"<[^<>\s]{1,40}>")
 _tokens = re.compile(r"(?><[^<>\s]{1,40}>\s{0,4})++")
@@ -75,6 +78,11 @@ def agrees(sentence: str) -> bool:
 def hesitates(sentence: str) -> bool:
     """Whether the sentence only gains time: it says nothing, but may take back a sentence before it."""
     return _hesitation.match(sentence.strip(_DECORATION)) is not None
+
+
+def is_filler(words: str) -> bool:
+    """Whether the words only agree, gain time or go on: they never undo what the words before them say."""
+    return len(words) < _LONG_FILLER and _filler.match(words.strip(_DECORATION)) is not None
 
 
 def is_named(line: str) -> bool:

@@ -10,6 +10,7 @@ from ..line_heads import list_item, visible
 from ..quotation_marks import QUOTED_LINES
 from . import presented
 from .paragraph import KEPT, announces, shows
+from .steps import is_filler
 
 _PRESENTED = 8
 """How many paragraphs a presented text may have. In the first of them, announcements do not count."""
@@ -26,10 +27,12 @@ _words = re.compile(r"\w+")
 class WordsBefore:
     """The end of the paragraph above the current line."""
 
-    __slots__ = ("_ended", "_has_speakers", "_presented", "_text")
+    __slots__ = ("_above", "_ended", "_has_speakers", "_presented", "_text")
 
     def __init__(self) -> None:
         self._text = ""
+        self._above = ""
+        """The end of the last paragraph before that one which says something."""
         self._ended = False
         """A blank line follows the paragraph."""
         self._presented = 0
@@ -48,6 +51,7 @@ class WordsBefore:
             return
         if self._ended and self._text:
             self._presented, self._has_speakers = self._presented_next()
+            self._above = self._above_next()
         if self._presented and not self._has_speakers and list_item.match(lead) is not None:
             self._presented = 0
         above = "" if self._ended else self._text + "\n"
@@ -85,7 +89,7 @@ class WordsBefore:
         return _CHARACTER * len(text) + _WORD * len(_words.findall(text))
 
     def forget(self) -> None:
-        self._text = ""
+        self._text = self._above = ""
         self._presented = 0
         self._has_speakers = False
 
@@ -96,13 +100,15 @@ class WordsBefore:
         """
         if not visible(line):
             return is_code(self._text.rpartition("\n")[2]) or self._shows(
-                self._text, self._presented, self._has_speakers
+                self._text, self._above, self._presented, self._has_speakers
             )
-        presented, has_speakers, above = self._presented, self._has_speakers, self._text + "\n"
-        if alone or self._ended:
-            presented, has_speakers = (0, False) if alone else self._presented_next()
-            above = ""
-        return not has_words(line) or is_code(line) or self._shows((above + line)[-KEPT:], presented, has_speakers)
+        if not has_words(line) or is_code(line):
+            return True
+        if alone:
+            return self._shows(line[-KEPT:], "", 0, False)
+        if self._ended:
+            return self._shows(line[-KEPT:], self._above_next(), *self._presented_next())
+        return self._shows(f"{self._text}\n{line}"[-KEPT:], self._above, self._presented, self._has_speakers)
 
     def _presented_next(self) -> tuple[int, bool]:
         """How many paragraphs, from the next one on, may be a presented text, and whether someone speaks in it."""
@@ -111,7 +117,11 @@ class WordsBefore:
         left = max(0, self._presented - 1)
         return left, self._has_speakers and left > 0
 
-    def _shows(self, paragraph: str, presented: int, has_speakers: bool) -> bool:
+    def _above_next(self) -> str:
+        """The paragraph that counts as the one above, for a paragraph that begins now."""
+        return self._above if is_filler(self._text) else self._text
+
+    def _shows(self, paragraph: str, above: str, presented: int, has_speakers: bool) -> bool:
         if presented == _PRESENTED or (presented and (has_speakers or not announces(paragraph))):
             return True
-        return shows(paragraph)
+        return shows(paragraph, above)
