@@ -247,3 +247,25 @@ def test_the_work_grows_with_the_length_of_a_value_and_not_faster() -> None:
                 scanner.close()
                 times.append(time.process_time() - begin)
             check_quick(times[1], 12 * max(times[0], 0.02))
+
+
+OTHER_FORMATS = (
+    '<|tool_calls_section_begin|><|tool_call_begin|>functions.Write:0<|tool_call_argument_begin|>{"file_path": "b", '
+    '"content": "c"}<|tool_call_end|><|tool_calls_section_end|>',
+    '<invoke name="Read"><path>b</path></invoke>',
+    '[TOOL_CALLS]Read[ARGS]{"file_path": "b"}',
+)
+
+
+@pytest.mark.parametrize("between", OTHER_FORMATS)
+@pytest.mark.parametrize("end", ["</tool_call>", "</seed:tool_call>"])
+def test_a_value_with_half_a_call_in_it_does_not_swallow_the_calls_behind_it(between: str, end: str) -> None:
+    """Found by the fuzzer: the inner call ends the first one, and the last closers belong to the value of the third."""
+    first = "<seed:tool_call>\n<function=Bash>\n<parameter=command>\nls\n"
+    half = "<seed:tool_call>\n<function=Bash>\n<parameter=command>\ninner\n</parameter>\n</function>\n</seed:tool_call>\n"
+    third = "<tool_call>\n<function=Bash>\n<parameter=command>\npwd\n</parameter>\n</function>\n</tool_call>\n"
+    assert found(f"{first}{half}{between}\n{third}</parameter>\n</function>\n{end}") == []
+    told = f"{half}So much for this format.\n{between}\n{third}"
+    assert found(f"{first}{told}</parameter>\n</function>\n</seed:tool_call>") == [
+        ("Bash", {"command": f"ls\n{told}".rstrip("\n")})
+    ]

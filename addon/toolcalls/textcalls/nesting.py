@@ -26,8 +26,9 @@ PARAMETER, BLOCK, WRAPPER = range(3)
 _QUOTES = frozenset("\"'`“”‘’«»")
 _AROUND = _QUOTES | frozenset(" \t([{>|*_=:,/")
 """A closer in the middle of a line, right after one of these, is only mentioned."""
-_TOKEN = re.compile(r"(?:\bfunction)?<[|｜][^<>\s]{1,40}[|｜]>")
-"""A special token that templates put between two calls."""
+_BETWEEN_CALLS = re.compile(r"(?>\s*(?:function)?<[|｜][^<>\s]{1,40}[|｜]>)*+(?:\s*\Z|(?<=>)\S|\s*[<\[][/A-Za-z])")
+"""What may follow a call if another one comes after it: special tokens, and then nothing or a call in another format,
+which is glued to its token or begins with a tag or a bracket."""
 _LINE = 200
 _DEPTH = 256
 
@@ -100,7 +101,7 @@ class _Value:
         self._runs_on = False
         """One of them came right after the closer of another parameter."""
         self._whole_block_inside = False
-        """A whole block in the value has ended, and only wrapper tags and special tokens came after it."""
+        """A whole block in the value has ended, and no prose came right after it."""
 
     @property
     def is_open(self) -> bool:
@@ -120,10 +121,10 @@ class _Value:
 
     def text(self, text: str) -> None:
         self._adjoins = self._adjoins and not text.strip()
-        self._whole_block_inside = self._whole_block_inside and not _TOKEN.sub("", text).strip()
+        self._whole_block_inside = self._whole_block_inside and _BETWEEN_CALLS.match(text) is not None
 
     def has_sibling(self, kind: int) -> bool:
-        """Whether a tag of this kind opens a block right after a whole block in the value.
+        """Whether a tag of this kind opens a block after a whole block in the value, and no prose introduces it.
 
         Either both blocks are in this value, or the value ended with the first and the second is the next call.
         """

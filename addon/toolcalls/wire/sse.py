@@ -32,7 +32,7 @@ _LONE_CR = re.compile(rb"\r(?!\n)")
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"\r\r|(?>\r\n|\n)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_COMMENTS = re.compile(rb"(?>(?::[^\r\n]*+)?+[\r\n])*+\s*+")
+_COMMENTS = re.compile(rb"(?>(?>:[^\r\n]*+)?+[\r\n])*+\s*+")
 _LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
 _CRLF_EVENT = re.compile(rb".*+\n(?>(?!\r\n).++\n)*+\r?\n|(?s:.++)")
 """An event of a block without CR, or without lone CR: lines up to a blank one, or a rest without a blank line."""
