@@ -20,7 +20,7 @@ from mitmproxy.proxy import mode_specs, server_hooks
 
 from toolcalls import policy
 from toolcalls.engine import protocol_of
-from toolcalls.proxy import content_view, hosts, metrics_page, tls_advice, upstream_problems
+from toolcalls.proxy import advice, content_view, hosts, metrics
 from toolcalls.proxy.http_flows import HttpFlows
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
@@ -79,24 +79,27 @@ class Toolfix:
         self.user_agents[flow.client_conn] = flow.request.headers.get("user-agent", "")
 
     def http_connected(self, flow: http.HTTPFlow) -> None:
-        if not hosts.matches(flow.request.host, flow.request.port, self.settings.patterns):
-            self.reporter.summary.no_answer(upstream_problems.of_tunnel(flow.request.host))
+        host, port = flow.request.host, flow.request.port
+        if self.settings.mode != "off" and not hosts.matches(host, port, self.settings.patterns):
+            sentence = advice.of_tunnel(host, port)
+            if sentence:
+                self.reporter.summary.no_answer(sentence)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        sentence = upstream_problems.of_server(data.client.proxy_mode, data.server)
+        sentence = advice.of_server(data.client.proxy_mode, data.server)
         if sentence:
             self.reporter.summary.no_answer(sentence)
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"
-        self.reporter.summary.no_answer(upstream_problems.of_connection(flow.request.host, flow.request.port, error))
+        self.reporter.summary.no_answer(advice.of_connection(flow.request.host, flow.request.port, error))
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """Log how the client can be made to trust our CA, because its own error does not say."""
         host = data.conn.sni or (data.context.server.address or ("the host",))[0]
         ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
         agent = self.user_agents.get(data.context.client, "")
-        sentence = tls_advice.advice(data.conn.error or "", agent, host, str(ca))
+        sentence = advice.of_distrust(data.conn.error or "", agent, host, str(ca))
         if sentence and sentence not in self.advised:
             self.advised = {*self.advised, sentence} if len(self.advised) < MAX_ADVISED else {sentence}
             logger.warning(sentence)
@@ -117,8 +120,8 @@ class Toolfix:
         return self.reporter.stats(list(self.http.open.values()))
 
     def request(self, flow: http.HTTPFlow) -> None:
-        if metrics_page.is_asked_for(flow):
-            flow.response = metrics_page.response(flow, self.settings.metrics_readers, self.stats)
+        if metrics.is_asked_for(flow):
+            flow.response = metrics.response(flow, self.settings.metrics_readers, self.stats)
             return
         protocol = protocol_of(flow.request.path)
         if protocol is not None and self._is_ours(flow, "POST"):

@@ -6,8 +6,10 @@ An answer is written in reads of its protocol: long texts and long arguments in 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 Json = dict[str, Any]
@@ -119,11 +121,13 @@ def _messages_called(calls: list[str], name: str) -> bytes:
 
 
 def _responses(inside: Iterable[str], output: list[Json]) -> bytes:
-    response = {"id": "resp_1", "object": "response", "status": "in_progress", "output": []}
+    """Each event has a number, as OpenAI's have: one without would get one, and be written anew."""
+    response = {"id": "resp_1", "object": "response", "created_at": 1, "model": "m", "output": []}
     end = {**response, "status": "completed", "output": output}
-    return "".join(
-        [event("response.created", response=response), *inside, event("response.completed", response=end)]
-    ).encode()
+    begun = event("response.created", response={**response, "status": "in_progress"})
+    body = "".join([begun, *inside, event("response.completed", response=end)])
+    numbers = count()
+    return re.sub(r'data: \{"type"', lambda _: f'data: {{"sequence_number":{next(numbers)},"type"', body).encode()
 
 
 def _responses_said(text: str) -> bytes:

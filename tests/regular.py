@@ -44,11 +44,11 @@ for module in pkgutil.walk_packages(toolcalls.__path__, "toolcalls."):
         importlib.import_module(module.name)
 
 # Made when they are first needed.
-from toolcalls.mend.reading import characters, mixed_quotes
-for quote in characters.QUOTES:
-    for place in (characters.KEY, characters.OBJECT, characters.ARRAY):
+from toolcalls.mend import lexer, strings
+for quote in lexer.QUOTES:
+    for place in (lexer.KEY, lexer.OBJECT, lexer.ARRAY):
         for typographic in (True, False):
-            mixed_quotes.has_two_ends(": ' : \\" : `", quote, place, typographic=typographic)
+            strings.has_two_ends(": ' : \\" : `", quote, place, typographic=typographic)
 
 names = set()
 

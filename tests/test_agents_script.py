@@ -11,15 +11,12 @@ from typing import Any
 
 import pytest
 
-from scripts.running_agents.broken_calls import MARK, RUN, Tools
-from scripts.running_agents.leftovers import stop_leftovers
-from scripts.running_agents.model import FINAL
-from scripts.running_agents.others import OTHERS, SCENARIO
-from scripts.running_agents.sessions import Ended
-from scripts.running_agents.tables import merged, short_table, table
-from scripts.running_agents.unknown_tools import UnknownTools
+from scripts.running_agents.broken_calls import BROKEN_CALLS, MARK, RUN, Tools
+from scripts.running_agents.candidates import OTHERS
+from scripts.running_agents.model import FINAL, UnknownTools
+from scripts.running_agents.sessions import stop_leftovers
+from tests.upstream import Seen
 from toolcalls.cli.agents import AGENTS
-from toolcalls.cli.upstream import Seen
 
 CHAT = "/v1/chat/completions"
 
@@ -42,13 +39,13 @@ def request(*, stream: bool = True, **properties: str) -> Seen:
 def test_it_sends_the_shell_a_command_as_a_python_dict(
     properties: dict[str, str], arguments: dict[str, Any], tmp_path: Path
 ) -> None:
-    answer = b"".join(UnknownTools(Tools(), SCENARIO, tmp_path)(request(stream=False, **properties)).chunks)
+    answer = b"".join(UnknownTools(Tools(), BROKEN_CALLS[0], tmp_path)(request(stream=False, **properties)).chunks)
     (call,) = json.loads(answer)["choices"][0]["message"]["tool_calls"]
     assert call["function"] == {"name": "shell", "arguments": repr(arguments)}
 
 
 def test_when_the_command_has_run_it_says_so_streamed_and_not(tmp_path: Path) -> None:
-    model = UnknownTools(Tools(), SCENARIO, tmp_path)
+    model = UnknownTools(Tools(), BROKEN_CALLS[0], tmp_path)
     model(request(command="string"))
     assert not model.done()
     (tmp_path / MARK).write_text("ran\n")
@@ -79,36 +76,6 @@ def test_what_a_session_leaves_running_is_stopped_and_nothing_else(tmp_path: Pat
         daemons[1].kill()
         for daemon in daemons:
             daemon.communicate()
-
-
-def ended(agent: str, scenario: str, how: str, *, toolfix: bool) -> Ended:
-    return Ended(agent, scenario, toolfix, how == "ok", how, 1.0)
-
-
-def test_the_tables_keep_the_columns_of_agents_that_did_not_run() -> None:
-    old = "| | A | B |\n| --- | --- | --- |\n| comma | ok → ok | ok → ok |\n| fence | error back → ok | ok → ok |\n"
-    new = [
-        ended(agent, name, how, toolfix=toolfix)
-        for agent in ("B", "C")
-        for name in ("comma", "fence")
-        for toolfix, how in ((False, "silent end"), (True, "ok"))
-    ]
-    assert merged(old, table(new)).splitlines() == [
-        "| | A | B | C |",
-        "| --- | --- | --- | --- |",
-        "| comma | ok → ok | silent end → ok | silent end → ok |",
-        "| fence | error back → ok | silent end → ok | silent end → ok |",
-    ]
-    counts = "| succeed, of 2 sessions | A |\n| --- | --- |\n| without toolfix | 1 |\n| with toolfix | 2 |\n"
-    assert merged(counts, short_table(new)).splitlines()[2:] == [
-        "| without toolfix | 1 | 0 | 0 |",
-        "| with toolfix | 2 | 2 | 2 |",
-    ]
-    with pytest.raises(SystemExit, match="run them all"):
-        merged(old, table(new[:2]))
-    assert merged(old, table([ended(agent, "bracket", "ok", toolfix=True) for agent in "AB"])).splitlines()[2:] == [
-        "| bracket | ok | ok |"
-    ]
 
 
 def test_every_agent_that_the_docs_have_a_line_for_is_tried() -> None:

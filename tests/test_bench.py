@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-from scripts.benching.table import FIRST_WORDS
-
 ROOT = Path(__file__).parents[1]
 
 
@@ -42,23 +40,22 @@ def test_chat_and_proxy_give_one_table_and_save_it(tmp_path: Path) -> None:
         assert row["verdict"] == ("" if row["goal"] is None else "OVER" if over else "ok")
 
 
-def test_lag_and_memory_run_and_the_table_is_markdown_too(tmp_path: Path) -> None:
-    written = tmp_path / "docs" / "bench.md"
+def test_lag_and_memory_run_and_their_goals_are_a_section_of_a_page(tmp_path: Path) -> None:
+    written = tmp_path / "docs" / "evidence.md"
     written.parent.mkdir()
-    written.write_text("old figures\n<!-- end of figures -->\n\nWhy it is so.\n", encoding="utf-8")
+    written.write_text("# Evidence\n\n<!-- bench -->\nold\n<!-- /bench -->\n\nWhy it is so.\n", encoding="utf-8")
     done = bench("--quick", "lag", "memory", "--json", str(tmp_path / "table.json"), "--markdown", str(written))
     assert done.returncode == 0, done.stderr
     saved = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
     text = written.read_text(encoding="utf-8")
-    assert text.startswith(
-        f"# What toolfix costs\n\n{FIRST_WORDS}\n\n    scripts/bench --quick lag memory --markdown "
-    )
+    assert text.startswith("# Evidence\n\n<!-- bench -->\n    scripts/bench --quick lag memory --markdown ")
     assert str(tmp_path / "table.json") not in text
-    assert text.endswith("\n<!-- end of figures -->\n\nWhy it is so.\n")
+    assert text.endswith("\n<!-- /bench -->\n\nWhy it is so.\n") and "old" not in text
     for name in ("commit", "python", "mitmproxy", "machine"):
-        assert f"- {name}: {saved['run'][name]}\n" in text
-    for row in saved["rows"]:
-        assert f"| {row['name']} | " in text
+        assert f"{name} {saved['run'][name]}" in text
+    for name in ("lag", "memory"):
+        goals = [row["verdict"] for row in saved["rows"] if row["bench"] == name and row["verdict"]]
+        assert f"\n| {name} | {goals.count('ok')} of {len(goals)} | " in text
 
 
 def test_a_module_that_measures_nothing_is_no_bench() -> None:

@@ -7,16 +7,17 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import click
 import pytest
 
 from scripts.writing_docs.commands import commands, page
+from toolcalls.cli import COMMANDS, main
 from toolcalls.cli.agents import AGENTS
-from toolcalls.cli.client_environment import PROXY_VARIABLES
+from toolcalls.cli.environment import PROXY_VARIABLES
 from toolcalls.cli.trust import BUNDLE_VARIABLES, NODE_VARIABLE
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-EVIDENCE = sorted((ROOT / "docs" / "evidence").glob("*.md"))
 
 
 def test_the_help_of_every_command_is_in_the_docs() -> None:
@@ -26,17 +27,30 @@ def test_the_help_of_every_command_is_in_the_docs() -> None:
     assert len(commands()) == 10
 
 
+def test_the_list_of_commands_says_what_the_help_of_each_says() -> None:
+    context = click.Context(main)
+    for name, sentence in COMMANDS.items():
+        command = main.get_command(context, name)
+        assert command is not None and command.get_short_help_str(100) == sentence
+
+
 @pytest.mark.parametrize("path", DOCS, ids=lambda path: path.name)
 def test_what_a_page_links_to_exists(path: Path) -> None:
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text()):
         assert (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("path", EVIDENCE, ids=lambda path: path.name)
-def test_evidence_begins_with_one_line_for_people_and_has_no_path_of_a_machine(path: Path) -> None:
-    title, empty, line, after, *_ = path.read_text().splitlines()
+def test_evidence_begins_with_one_line_for_people_and_has_no_path_of_a_machine() -> None:
+    text = (ROOT / "docs/evidence.md").read_text()
+    title, empty, line, after, *_ = text.splitlines()
     assert title.startswith("# ") and line[0].isupper() and line[-1] in ".?" and not empty and not after
-    assert not re.findall(r"(?<![\w.-])/(?:tmp|work|home|root|Users|var|opt)/\S*", path.read_text())
+    assert not re.findall(r"(?<![\w.-])/(?:tmp|work|home|root|Users|var|opt)/\S*", text)
+
+
+def test_every_section_that_a_command_writes_is_on_the_evidence_page() -> None:
+    text = (ROOT / "docs/evidence.md").read_text()
+    assert re.findall(r"<!-- (\w+) -->\n", text) == re.findall(r"\n<!-- /(\w+) -->", text)
+    assert re.findall(r"<!-- (\w+) -->\n", text) == ["bench", "fuzz", "mutations", "soak"]
 
 
 def test_the_page_of_the_package_has_no_link_that_only_a_clone_can_follow() -> None:
@@ -81,8 +95,24 @@ def test_every_file_and_name_on_the_architecture_page_exists() -> None:
             assert re.search(rf"\b(?:class|def) {part}\b|^ *(?:self\.)?{part}\b.* = ", code, re.MULTILINE), name
 
 
-@pytest.mark.parametrize("folder", ["turn", "unread", "textcalls", "parse_failure"])
-def test_the_architecture_page_mentions_every_file_of_a_folder(folder: str) -> None:
+def test_the_architecture_page_has_a_row_for_every_room() -> None:
     page = (ROOT / "docs/architecture.md").read_text()
-    files = {path.name for path in (ROOT / "addon" / "toolcalls" / folder).glob("*.py")} - {"__init__.py"}
-    assert sorted(name for name in files if f"{name}`" not in page and f"/{name}" not in page) == []
+    rows = set(re.findall(r"^\| `(\w+)/` \| ", page.partition("## The rooms")[2], re.MULTILINE))
+    assert rows == {path.parent.name for path in (ROOT / "addon/toolcalls").glob("*/*.py")}
+
+
+def test_the_architecture_page_fits_two_screens() -> None:
+    lines = (ROOT / "docs/architecture.md").read_text().splitlines()
+    assert len(lines) <= 120 and max(map(len, lines)) <= 500
+
+
+def test_every_test_that_the_test_command_names_exists() -> None:
+    named = re.findall(r"(?<![\w/.*])[a-z0-9_/]*test_\w+\.py", (ROOT / "scripts/test").read_text())
+    assert len(named) > 20
+    assert [name for name in named if not (ROOT / "tests" / name.removeprefix("tests/")).exists()] == []
+
+
+@pytest.mark.parametrize("path", [ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", *DOCS], ids=lambda path: path.name)
+def test_every_test_that_a_page_cites_exists(path: Path) -> None:
+    cited = set(re.findall(r"test_\w+\.py", path.read_text()))
+    assert cited - {file.name for file in (ROOT / "tests").rglob("test_*.py")} == set()

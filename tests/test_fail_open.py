@@ -1,14 +1,12 @@
 """Rule 4: an exception anywhere in the engine never loses a byte of the answer and never raises.
 
 The test walks every line that the engine executes for an answer and raises there, at its first and at its last
-execution: in the wire, the dialect, the slots, the mending, the text search, and in the stream and the ledger too.
-Not attacked are the entries of the ledger, which can do nothing but store (a test of its own says so), and the few
-functions that catch the exception and give out what is held.
+execution: in the wire, the protocol, the answer, the mending, the text search, and in the body too. Not attacked are
+the few functions that catch the exception and give out what is held.
 """
 
 from __future__ import annotations
 
-import ast
 import json
 import sys
 from collections import Counter
@@ -24,25 +22,19 @@ from tests import sampling
 from tests.chat_client import events
 from tests.dialects.responses_wire import REQUEST, Upstream
 from tests.splits import cut
+from toolcalls.body import Body
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
 from toolcalls.wire.events import MOST_CALLS
-from toolcalls.wire.ledger import Ledger
 
 ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("body_stream.py", "engine.py", "events.py")
-LEDGER = Path(ENGINE) / "wire" / "ledger.py"
-STREAM = Path(ENGINE) / "stream.py"
-ENTRY = "# Entry."
-ENTRIES = {
-    (str(LEDGER), number) for number, line in enumerate(LEDGER.read_text().splitlines(), 1) if line.endswith(ENTRY)
-}
-CATCHES = {
-    *("feed", "_feed_any", "_take_decoded", "close"),  # they have the `try`
-    *("_fail", "_abort", "_stop_holding", "drain"),  # they are what happens then
-}
-"""The functions of the stream and the ledger that must be right for anything to fail open."""
+BODY = Path(ENGINE) / "body.py"
+TAIL = Path(ENGINE) / "tail.py"
+SNIFF = Path(ENGINE) / "sniff.py"
+CATCHES = {"feed", "take", "close", "drain", "_answer", "commit", "_decide", "_give_up", "_release"}
+"""The functions of the body and the tail that must be right for anything to fail open."""
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
 Line = tuple[str, int]
@@ -65,14 +57,12 @@ class Saboteur:
         name = frame.f_code.co_filename
         if not name.startswith(ENGINE) or name.endswith(BOOKS):
             return None
-        catches = frame.f_code.co_name in CATCHES and name in (str(LEDGER), str(STREAM))
+        catches = frame.f_code.co_name in CATCHES and name in map(str, (BODY, TAIL, SNIFF))
         return None if catches else self._trace
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
             line = frame.f_code.co_filename, frame.f_lineno
-            if line in ENTRIES:
-                return self._trace
             self.counts[line] += 1
             if line == self._line and self.counts[line] == self._execution:
                 raise self._error("injected")
@@ -122,7 +112,7 @@ def chat(body: bytes) -> Said:
     for chunk in _payloads(body):
         for choice in chunk.get("choices") or []:
             delta = choice.get("delta") or {}
-            text += (delta.get("content") or "") + (delta.get("reasoning_content") or "")
+            text += (delta.get("reasoning_content") or "") + (delta.get("content") or "")
             for number, call in enumerate(delta.get("tool_calls") or []):
                 key = call.get("index", number)
                 calls[key] = calls.get(key, "") + str(call["function"].get("arguments") or "")
@@ -155,7 +145,21 @@ def responses(body: bytes) -> Said:
     return Said(text, calls)
 
 
-READERS: dict[str, Callable[[bytes], Said]] = {"chat": chat, "messages": messages, "responses": responses}
+def ollama(body: bytes) -> Said:
+    messages = [json.loads(line)["message"] for line in body.splitlines() if line.strip()]
+    calls = [call["function"]["arguments"] for message in messages for call in message.get("tool_calls") or []]
+    texts = "".join(message["content"] for message in messages)
+    thoughts = "".join(message.get("thinking") or "" for message in messages)
+    written = (text if isinstance(text, str) else json.dumps(text) for text in calls)
+    return Said(thoughts + texts, dict(enumerate(written)))
+
+
+READERS: dict[str, Callable[[bytes], Said]] = {
+    "chat": chat,
+    "messages": messages,
+    "responses": responses,
+    "ollama": ollama,
+}
 NAMES = (
     "chat-text-beside-call",
     "chat-error-in-mid-call",
@@ -165,6 +169,7 @@ NAMES = (
     "messages-args-python-literals",
     "responses-args-double-encoded",
     "responses-args-param-name-drift",
+    "ollama-text-beside-call",
 )
 
 
@@ -212,27 +217,6 @@ def test_the_same_for_the_errors_that_are_easily_forgotten(name: str, error: typ
     walk(name, error, thorough=False)
 
 
-def test_the_entries_of_the_ledger_do_nothing_but_store_what_is_known() -> None:
-    """And nothing in the ledger changes what it counts but an entry."""
-    tree = ast.parse(LEDGER.read_text())
-    (ledger,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
-    for method in ledger.body:
-        if not isinstance(method, ast.FunctionDef) or method.name in ("__init__", "drain"):
-            continue
-        for node in ast.walk(method):
-            marked = (str(LEDGER), getattr(node, "lineno", 0)) in ENTRIES
-            if isinstance(node, ast.Assign):
-                stored = [part for target in node.targets for part in getattr(target, "elts", [target])]
-                known = getattr(node.value, "elts", [node.value])
-                ours = any(isinstance(part, ast.Attribute) for part in stored)
-                assert not marked or all(isinstance(part, ast.Name | ast.Constant) for part in known)
-                # How far was searched is no part of what is owed to the client.
-                harmless = {ast.unparse(part) for part in stored} <= {"self.searched"}
-                assert marked or harmless or not ours, f"line {node.lineno} changes the account and is no entry"
-            elif marked and isinstance(node, ast.Call):
-                assert ast.unparse(node.func).endswith((".append", ".extend")), f"line {node.lineno} may fail"
-
-
 @pytest.mark.parametrize("known", [False, True])
 def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object) -> bytes:
@@ -241,7 +225,7 @@ def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(known: bool, monkeyp
     body = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
     answer = Response("chat")
     out = answer.feed(body) if known else []
-    monkeypatch.setattr(Ledger, "push", fails)
+    monkeypatch.setattr(Body, "_complete_events", fails)
     out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]
     assert b"".join(out) == body * (2 if known else 1)
     assert isinstance(answer.failure, Injected)

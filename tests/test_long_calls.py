@@ -8,14 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.sampling import part
 from tests.splits import cut
-from toolcalls.dialects.responses import events, repeated_string
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.recording import store
-from toolcalls.recording.replay import replay
-from toolcalls.wire import escaper as quoted
 from toolcalls.wire import sse
 
 Json = dict[str, Any]
@@ -23,21 +19,6 @@ DIRECTORIES = store.find(Path(__file__).parents[1] / "recordings")
 WORDS = 'say "hi" \\ to\n渐 and 🎉, C:\\new\\docs \x7f / </b>\u2028 '
 VALUE = {"file_path": "/a", "content": WORDS * 4000}
 ARGUMENTS = json.dumps(VALUE, ensure_ascii=False)
-
-
-@pytest.fixture
-def everything_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(quoted, "BATCH", 0)
-    for module in (events, repeated_string):
-        monkeypatch.setattr(module, "LONG", 0)
-
-
-@pytest.mark.usefixtures("everything_is_long")
-@pytest.mark.parametrize("directory", part(DIRECTORIES, 4), ids=lambda directory: directory.name)
-def test_the_recordings_are_mended_alike_where_every_call_counts_as_long(directory: Path) -> None:
-    recording = store.load(directory)
-    for pieces in (None, cut(recording.before, 7)):
-        assert replay(recording, pieces).drift == []
 
 
 def event(said: Json, kind: str = "", *, ascii_only: bool = False) -> bytes:

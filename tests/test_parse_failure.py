@@ -81,6 +81,19 @@ def calls(body: bytes, **more: Any) -> list[tuple[str, Any]]:
             "shell",
             {"command": "ls"},
         ),
+        (
+            llama(
+                "\n<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>", 0
+            ),
+            "shell",
+            {"command": "ls"},
+        ),
+        (
+            llama('\r\n\n<tool_call>{"name": "shell", "arguments": {"command": "ls"}}</tool_call>\n'),
+            "shell",
+            {"command": "ls"},
+        ),
+        (groq('\n{"name": "shell", "arguments": {"command": "ls"}}\n'), "shell", {"command": "ls"}),
         (llama('<|tool_call_start|>[shell(command="ls")]<|tool_call_end|>'), "shell", {"command": "ls"}),
     ],
     ids=str,
@@ -104,6 +117,11 @@ def test_a_whole_call_of_a_declared_tool_is_taken_out_of_the_error(error: bytes,
         ollama("{}"),
         ollama('{"other":"ls"}'),
         llama("</tool_call>"),
+        llama("\n"),
+        llama(
+            "\nSo I call:\n<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>"
+        ),
+        llama("\n<tool_call>\n<function=shell>\n<parameter=command>\nls"),
         llama("<tool_call>\n<function=shell>\n<parameter=command>\nls"),
         llama("<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>"),
         groq("<tool_call>\n<function=shell>\n<parameter=command>\nls\n</parameter>\n<param"),
@@ -130,7 +148,7 @@ def test_nothing_is_recovered_where_nobody_wants_a_call() -> None:
     assert not calls(error, tool_choice="none")
     assert not calls(error, tool_choice={"type": "function", "function": {"name": "shell"}})
     assert not calls(error, tools=[])
-    assert recovered("chat", request(), Policy(text_calls=False), error, "seed") is None
+    assert recovered("chat", request(), Policy(text_calls="off"), error, "seed") is None
     read_aloud = [{"role": "user", "content": '<function=web_search>{"query": "Hello!"}</function>'}]
     assert not calls(error, messages=read_aloud), "it stands in what the model was given to read"
 
@@ -362,4 +380,8 @@ def test_an_error_that_is_the_first_event_of_messages_becomes_an_answer() -> Non
     assert one_call("messages", after, True)["given"] == {"command": "ls"}
     assert outcome.name == "shell"
     ping = b'event: ping\ndata: {"type": "ping"}\n\n'
-    assert streamed("messages", ping + event)[0] == ping + event, "where its block would stand is not known"
+    assert one_call("messages", streamed("messages", ping + event)[0].removeprefix(ping), True)["given"]
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": {}}
+    start = json.dumps({"type": "message_start", "message": message}).encode()
+    begun = b"event: message_start\ndata: " + start + b"\n\n"
+    assert streamed("messages", begun + event)[0] == begun + event, "where its block would stand is not known"

@@ -44,7 +44,7 @@ def test_the_defaults_are_those_of_the_contract() -> None:
     assert policy.drop_empty == {"pages"}
     assert policy.aggregate and policy.arguments and policy.shape and policy.preflight and policy.text_calls
     assert (policy.fallback, policy.truncated, policy.zai, policy.zai_after_null) == ("auto", "refuse", "auto", "cut")
-    assert not policy.null_content and not policy.think
+    assert not policy.null_content
     assert policy.touches("anything")
 
 

@@ -1,4 +1,4 @@
-"""The acceptance set: every committed scenario, at several splits, gives the bytes and the calls that it must."""
+"""The acceptance set: every committed recording, at several splits, gives the bytes and the calls that it must."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RECORDINGS = Path(__file__).parents[1] / "recordings"
 DIRECTORIES = store.find(RECORDINGS)
 
 
-def test_there_are_scenarios_for_every_protocol_and_some_where_nothing_may_change() -> None:
+def test_there_are_recordings_for_every_protocol_and_some_where_nothing_may_change() -> None:
     loaded = [store.load(directory) for directory in DIRECTORIES]
     assert len(loaded) >= 13
     assert any(recording.before == recording.after for recording in loaded)
@@ -54,7 +54,7 @@ has no `tool_choice`."""
 
 
 @pytest.mark.parametrize("wire", ["ollama", "gemini"])
-def test_the_scenarios_of_chat_about_arguments_names_ends_and_text_are_on_this_wire_too(wire: str) -> None:
+def test_the_recordings_of_chat_about_arguments_names_ends_and_text_are_on_this_wire_too(wire: str) -> None:
     known = {directory.name for directory in DIRECTORIES}
     chat = [name.removeprefix("chat-") for name in known if name.startswith("chat-")]
     wanted = {name for name in chat if name.split("-")[0] in ("args", "name", "finish", "text")}
@@ -78,7 +78,7 @@ REQUESTS = [
     for directory in DIRECTORIES
     if directory.name.startswith("request-") or (directory / store.REQUEST_AFTER).is_file()
 ]
-LEFT_ALONE = {"request-messages-repeated-id-untouched", "request-gemini-pairs-untouched"}
+LEFT_ALONE = {"request-gemini-pairs-untouched"}
 """Histories that servers refuse, and in which nobody knows what was meant."""
 
 

@@ -20,10 +20,9 @@ import pytest
 from tests.pace import TRIES, quick
 from tests.regular import Known, attacks, is_searched, patterns
 from tests.sampling import part
-from toolcalls.mend.reading import characters as chars
-from toolcalls.textcalls import left_open
-from toolcalls.tools.schema import patterns as patterns_module
-from toolcalls.tools.schema.patterns import prepare_pattern
+from toolcalls.mend import lexer as chars
+from toolcalls.tools import patterns as patterns_module
+from toolcalls.tools.patterns import prepare_pattern
 
 SHORT, LONG = 4 * 1024, 64 * 1024
 SUSPICIOUS = 0.002
@@ -38,7 +37,8 @@ BOUNDED = {
 }
 """Patterns that are run against short texts only, and why. What they may need is tried with a KB."""
 
-ONLY_MATCHED = {chars.plain_object_end.pattern, chars.plain_array_end.pattern, left_open._ENDS_SOMEWHERE.pattern}
+_GIVEN = (*chars.PLAIN_PAIRS, *chars.PLAIN_ITEMS)
+ONLY_MATCHED = {pattern.pattern for pattern in _GIVEN}
 """Given to a function that matches them at one place: their names do not tell."""
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.upstream import Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Upstream
 
 ADDON = Path(__file__).parents[1] / "addon"
 FILES = sorted(ADDON.rglob("*.py"))
@@ -60,16 +60,15 @@ WRITING = {
     "mkstemp",
 }  # fmt: skip
 WRITERS = {
-    "cli/agent_sessions.py": "doctor",
-    "cli/certificate.py": "demo",
+    "cli/agents.py": "doctor",
     "cli/demo.py": "demo",
-    "cli/doctor_probe.py": "doctor",
+    "cli/doctor.py": "doctor",
     "cli/inputs.py": "among the temporary files",
     "cli/proxy.py": "`proxy` for its counts",
     "cli/run.py": "run",
     "cli/trust.py": "confdir",
+    "cli/upstream.py": "demo",
     "proxy/session_summary.py": "run",
-    "recording/index.py": "recordings/",
     "recording/record.py": "toolfix_record",
     "recording/store.py": "toolfix_record",
 }

@@ -13,11 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.soaking.case import PATHS
-from scripts.soaking.made_up import BROKEN
-from scripts.soaking.mixture import cases
-from scripts.soaking.scenarios import Scenarios
-from toolcalls.recording import store
+from scripts.soaking.case import Recordings
+from scripts.soaking.table import headline
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,7 +40,7 @@ def requests_so_far(progress: str) -> int:
 
 
 def test_some_seconds_of_soak_lose_nothing_and_ctrl_c_ends_it_with_the_table(tmp_path: Path) -> None:
-    page = tmp_path / "soak.md"
+    page = tmp_path / "evidence.md"
     process = soak("60", "--markdown", str(page))
     assert process.stderr
     # How many come in some seconds depends on what else the machine does.
@@ -53,7 +50,9 @@ def test_some_seconds_of_soak_lose_nothing_and_ctrl_c_ends_it_with_the_table(tmp
     out, err = process.communicate(timeout=240)
     assert process.returncode == 0, out + err
     assert out.rstrip().endswith("Nothing is wrong.")
-    assert out in page.read_text(encoding="utf-8") + "\n"
+    written = page.read_text(encoding="utf-8")
+    assert written == f"<!-- soak -->\n{headline(out.rstrip())}\n<!-- /soak -->\n"
+    assert "calls lost" in written and len(written) < len(out)
     rows = figures(out)
     assert int(rows["requests"].replace(",", "")) > 20
     parts = ("chat", "gemini", "messages", "ollama", "responses", "responses, WebSocket")
@@ -75,17 +74,17 @@ def test_a_proxy_that_mends_nothing_is_found_out() -> None:
     assert "expected" in out.partition(" problems:")[2]
 
 
-def test_every_protocol_is_in_the_mixture_streamed_and_not_and_with_every_kind_of_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(store, "find", lambda _folder: [ROOT / "recordings/chat/chat-python-dict"])
-    mixture = cases(random.Random(1), Scenarios(), (f"t{number:07d}" for number in itertools.count()))
-    seen = {(case.name, case.protocol, case.streamed) for case in itertools.islice(mixture, 3000)}
-    for protocol in PATHS:
-        kinds = {(name, streamed) for name, spoken, streamed in seen if spoken == protocol}
-        streamed = {(f"{broken.name}, made", True) for broken in BROKEN}
-        whole = {(f"{broken.name}, made", False) for broken in BROKEN if not broken.as_text}
-        assert kinds >= {("text", True), *streamed, *whole}, protocol
+def test_every_protocol_is_in_the_mixture_streamed_and_not_and_with_every_kind_of_call() -> None:
+    recordings = Recordings()
+    mixture = recordings.cases(random.Random(1), (f"t{number:07d}" for number in itertools.count()))
+    seen = list(itertools.islice(mixture, len(recordings.http)))
+    assert len({case.name for case in seen}) == len(seen), "each once before the first comes again"
+    for protocol in ("chat", "gemini", "messages", "ollama", "responses"):
+        kinds = {(case.streamed, status) for case in seen if case.protocol == protocol for status in case.statuses}
+        for status in ("valid", "repaired", "refused"):
+            assert (True, status) in kinds, protocol
+        assert {streamed for streamed, _ in kinds} == {True, False}, protocol
+    assert recordings.sockets
 
 
 @pytest.mark.parametrize("minutes", ["0", "-1"])

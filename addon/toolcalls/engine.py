@@ -11,32 +11,32 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from .dialects.chat.dialect import Chat
-from .dialects.gemini.dialect import Gemini
-from .dialects.interface import Dialect
-from .dialects.messages.dialect import Messages
-from .dialects.ollama.dialect import Ollama
-from .dialects.responses.dialect import Responses
-from .dialects.sniff import AnyProtocol, ChatOrZai, Sniffer
-from .dialects.zai.dialect import Zai
+from .body import Body
 from .ids import Ids
 from .mend.mender import Mender
 from .outcome import Outcome
-from .parse_failure.recovery import Recovered as Recovered
-from .parse_failure.recovery import Recovery
+from .parse_failure import Recovered as Recovered
+from .parse_failure import Recovery
 from .policy import Policy
+from .protocols.chat import Chat
+from .protocols.gemini import Gemini
+from .protocols.messages import Messages
+from .protocols.ollama import Ollama
+from .protocols.protocol import Protocol
+from .protocols.responses.protocol import Responses
+from .protocols.zai import Zai
 from .request.read_by_model import ReadByModel
 from .request.request import Request
-from .stream import Stream
-from .wire.encoding import decoder
+from .sizes import Searched
+from .sniff import Sniffed
+from .wire.encoding import Decoder, decoder
 from .wire.events import MOST_CALLS, LimitReached
 from .wire.framing import MESSAGES
-from .work import Work
 
 AUTO: Final = "auto"
 
-_DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
-    "chat": ChatOrZai,
+_PROTOCOLS: Final[dict[str, Callable[[Request, Policy, Mender], Protocol]]] = {
+    "chat": Chat,
     "messages": Messages,
     "responses": Responses,
     "zai": Zai,
@@ -44,7 +44,7 @@ _DIALECTS: dict[str, Callable[[Request, Policy, Mender], Dialect]] = {
     "ollama": Ollama,
 }
 
-PROTOCOLS: Final = (AUTO, *_DIALECTS)
+PROTOCOLS: Final = (AUTO, *_PROTOCOLS)
 
 _DEFAULT_POLICY: Final = Policy()
 
@@ -63,13 +63,13 @@ _PATHS = (
 def protocol_of(path: str) -> str | None:
     """The protocol that belongs to this path; None if it is not one of ours."""
     bare = path.partition("?")[0].rstrip("/")
-    return next((name for end, name in _PATHS if end.search(bare) and name in _DIALECTS), None)
+    return next((name for end, name in _PATHS if end.search(bare) and name in PROTOCOLS), None)
 
 
 class Response:
     """One response: feed it the chunks of the upstream and send the client what it returns. Never raises."""
 
-    __slots__ = ("_stream", "close", "feed", "outcomes", "read_by_model", "seconds")
+    __slots__ = ("_mender", "_stream", "close", "feed", "outcomes", "read_by_model", "seconds")
 
     def __init__(
         self,
@@ -102,33 +102,67 @@ class Response:
             outcomes.append(outcome)
             on_outcome(outcome)
 
-        work = Work()
+        searched = Searched()
         ids = Ids(seed, request.used_ids)
-        mender = Mender(request.tools, policy, ids, report, request.callable_tools, work, outcomes)
+        mender = Mender(request.tools, policy, ids, report, request.callable_tools, searched, outcomes)
+        self._mender = mender
         self.seconds = mender.seconds
-        if messages:
-            dialect: Dialect = Responses(request, policy, mender, MESSAGES)
-        elif protocol in _DIALECTS:
-            dialect = _DIALECTS[protocol](request, policy, mender)
+
+        def body_of(name: str, undo: Decoder | None = None) -> Body:
+            if messages:
+                reader: Protocol = Responses(request, policy, mender, MESSAGES)
+            elif name == "zai" and protocol == "chat":
+                reader = Zai(request, policy, mender, by_path=True)
+            else:
+                reader = _PROTOCOLS[name](request, policy, mender)
+            body = Body(reader, policy.max_held_bytes, undo, outcomes, searched)
+            if Recovery.is_wanted(protocol, request, policy, in_stream=True):
+                reader.recover = recovery_for(protocol, request, policy, seed).of_event
+            return body
+
+        # chat.z.ai uses a protocol of its own at the path of Chat.
+        known = {"chat": ("zai",), AUTO: PROTOCOLS}.get(protocol)
+        undo = decoder(encoding)
+        self._stream: Body | Sniffed
+        if known is None:
+            self._stream = body_of(protocol, undo)
         else:
-            makers = {**_DIALECTS, "chat": Chat}
-            dialect = AnyProtocol(lambda name: makers[name](request, policy, mender), makers)
-        stream = self._stream = Stream(dialect, policy.max_held_bytes, decoder(encoding), outcomes, work)
-        if Recovery.is_wanted(protocol, request, policy, in_stream=True):
-            stream.events.recover_event = recovery_for(protocol, request, policy, seed).of_event
-        if isinstance(dialect, Sniffer):
-            dialect.decided = stream.events.set_dialect
+            # This reference cycle ends with the first event.
+            self._stream = Sniffed(body_of, known, policy.max_held_bytes, undo, self._read_by)
         self.feed = self._stream.feed
         self.close = self._stream.close
 
+    def _read_by(self, body: Body) -> None:
+        """From now on, this body takes what arrives."""
+        self._stream, self.feed, self.close = body, body.feed, body.close
+
+    @property
+    def unsent_bytes(self) -> int:
+        """How many bytes arrived that the client does not have: held ones, and those of an incomplete event."""
+        return self._stream.unsent_bytes
+
+    def stop_holding(self) -> list[bytes]:
+        """Send what is held as it arrived, and let the rest pass, as if this answer had reached its own limit."""
+        return self._stream.stop_holding()
+
     @property
     def holding(self) -> bool:
-        """Whether a tool call is held back right now."""
+        """Whether anything is held back right now: a call, the end of a text, a stop reason."""
         return self._stream.holding
+
+    @property
+    def holds_call(self) -> bool:
+        """Whether a tool call is held back right now."""
+        return self._stream.holds_call
 
     def keep_alive(self) -> bytes:
         """An event of the protocol without new content, sent to the client while a call is held."""
         return self._stream.keep_alive()
+
+    @property
+    def mended_events(self) -> int:
+        """How many events had data that was mended before it could be read."""
+        return self._mender.mended_events
 
     @property
     def held_bytes(self) -> int:
@@ -147,18 +181,19 @@ class Response:
 
     @property
     def limited(self) -> bool:
-        """Whether a limit was reached: held bytes, calls or work."""
+        """Whether a limit was reached: held bytes, or the size or number of events or calls."""
         return self._stream.limited
 
 
 def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:
     """The handler for errors in which a server quotes a call that it could not parse."""
 
-    def ask(body: bytes) -> tuple[bytes, list[Outcome]]:
+    def mend(body: bytes) -> list[Outcome]:
         response = Response("chat", replace(request, stream=False), policy, seed=seed)
-        return mend_whole(response, body), response.outcomes
+        mend_whole(response, body)
+        return response.outcomes
 
-    return Recovery(protocol, request, policy, ask)
+    return Recovery(protocol, request, policy, mend)
 
 
 def recovered(

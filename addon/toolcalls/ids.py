@@ -18,7 +18,7 @@ MARK = "tfx"
 _SALT = 8
 _FRESH_SALT = 16
 _OURS = re.compile(rf"(?:call|toolu)_{MARK}_(?:[0-9a-f]{{{_SALT}}}|[0-9a-f]{{{_FRESH_SALT}}})_([A-Za-z0-9_-]+)")
-_MESSAGES = re.compile(r"[a-zA-Z0-9_-]+")
+MESSAGES_ID = re.compile(r"[a-zA-Z0-9_-]+")
 """`tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`"""
 
 
@@ -43,7 +43,7 @@ class Ids:
 
     def keeps(self, wanted: str) -> bool:
         """Whether `safe` would return this id unchanged."""
-        return _MESSAGES.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
+        return MESSAGES_ID.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
 
     def fresh(self, original: str, kind: str, why: str) -> str:
         """An id that no call of any user or conversation shares, so what is remembered under it is unambiguous."""

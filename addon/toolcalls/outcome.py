@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal
-
-STRUCTURED: Final = "structured output"
-"""The name in an outcome that is about an answer requested as JSON, not about a call."""
+from typing import Any, Literal
 
 Status = Literal["valid", "repaired", "refused"]
 
@@ -29,11 +26,8 @@ class Outcome:
     """The namespace of the tool, in protocols that have namespaces."""
     id: str = ""
     """The id that the client gets; empty if the call has none or is dropped."""
-
-    @property
-    def is_call(self) -> bool:
-        """Whether this is about a call, not about an answer requested as JSON."""
-        return self.received_name != STRUCTURED
+    left_alone: bool = False
+    """The options leave the call as it came, so nothing is added to it: neither a bracket nor an end."""
 
     @property
     def touched(self) -> bool:

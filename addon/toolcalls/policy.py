@@ -37,17 +37,14 @@ class Policy:
     drop_empty: frozenset[str] = frozenset({"pages"})
     null_content: bool = False
     preflight: bool = True
-    text_calls: bool = True
-    structured: bool = True
+    text_calls: Literal["native", "whole", "off"] = "native"
     request: bool = True
     hints: bool = False
     retry_guidance: bool | Literal["auto"] = "auto"
     reasoning: Literal["auto", "off"] = "auto"
     loops: int = 3
-    schemas: Literal["off", "widen"] = "off"
     zai: Literal["auto", "on", "off"] = "auto"
     zai_after_null: Literal["cut", "forward_all"] = "cut"
-    think: bool = False
     max_held_bytes: int = 16 * MIB
 
     def touches(self, tool: str) -> bool:
@@ -113,6 +110,12 @@ def _choice(*allowed: str) -> Callable[[str], str]:
         return text
 
     return read
+
+
+def _text_calls(text: str) -> str:
+    """It was a switch once."""
+    word = {"true": "native", "false": "off"}.get(text.strip().lower(), text)
+    return _choice("native", "whole", "off")(word)
 
 
 def _patterns(text: str) -> tuple[re.Pattern[str], ...]:
@@ -197,30 +200,23 @@ OPTIONS: tuple[Option, ...] = (
            _choice("refuse", "complete")),
     Option("shape", "true", "Mend shapes that the declared schema proves wrong.", _switch),
     Option("drop_empty", "pages", "Optional properties that count as absent when they are an empty string.", _names),
-    Option("null_content", "false", "Drop text beside tool calls, so that content is null.", _switch),
+    Option("null_content", "false", "Remove text that accompanies a tool call: content becomes null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
-    Option("text_calls", "true", "Turn tool calls written as text, or left at the end of reasoning, into real calls.",
-           _switch),
-    Option("structured", "true", "Answers requested as JSON: extract them from fences or other words, mend what has "
-           "one reading.", _switch),
+    Option("text_calls", "native", "Make calls of those written as text: native (told by their form), whole (only as "
+           "the whole message), off.", _text_calls),
     Option("request", "true", "Mend requests: broken history, calls without results; say why a call was "
            "refused. Replaced ids are always restored.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
-    Option("retry_guidance", "auto", "Retry instruction in tool results: auto (those that blame the arguments), "
-           "true (every failed one), false.", _switch_or_auto),
+    Option("retry_guidance", "auto", "Retry instruction in tool results: auto (the call is unfit or the agent "
+           "refused it), true (every failed one), false.", _switch_or_auto),
     Option("reasoning", "auto", "Send reasoning and signatures back to the host that sent them, if the client "
            "dropped them: auto or off.", _choice("auto", "off")),
     Option("loops", "3", "A call sent this many times in a row with the same result gets a sentence in that result; "
            "0: off.", _times),
-    Option("schemas", "off", "widen: declare tools without the schema keywords and names that hosts reject; calls "
-           "are checked against the originals.", _choice("off", "widen")),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
            _choice("cut", "forward_all")),
-    Option("think", "false",
-           "Move a leading <think> block to reasoning_content. Chat only: other protocols sign reasoning.",
-           _switch),
     Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
     Option("metrics", "off", "Who may read /metrics: off, loopback (any client on this machine), or a bearer token.",
            _readers, secret=True),

@@ -15,7 +15,7 @@ from typing import Any
 from .engine import Response
 from .outcome import Outcome
 from .policy import Policy
-from .request.ids_in_history import used_ids
+from .request.history import used_ids
 from .request.mend import mend_frame
 from .request.read_by_model import ReadByModel
 from .request.refusals import Refusals
@@ -86,6 +86,7 @@ class ResponsesSocket:
         self._request = {"model": request.get("model", kept.get("model")), "stream": True}
         self._request["tools"] = request.get("tools") or kept.get("tools")
         additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
+        self._request["max_output_tokens"] = request.get("max_output_tokens")
         self._request["input"] = additional or kept.get("input")
         self._request["tool_choice"] = request.get("tool_choice")
         self._request["text"] = request.get("text")
@@ -105,7 +106,8 @@ class ResponsesSocket:
     def server_message(self, text: str) -> list[str]:
         """The frames to send the client instead of this one; none while a call is held."""
         kind = messages.type_of(text)
-        if kind is None or not (kind.startswith("response.") or kind == "error"):
+        beside = kind == "keepalive" and self._response is not None  # It has a number among those of the answer.
+        if kind is None or not (kind.startswith("response.") or kind == "error" or beside):
             return [text]
         begins = kind == "response.created"
         if self._response is None or (begins and self._started and self._asked):

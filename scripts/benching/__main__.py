@@ -3,7 +3,7 @@
     scripts/bench                 all of them
     scripts/bench chat proxy      only some
     scripts/bench --strict        exits 1 when a goal is missed
-    scripts/bench --markdown docs/evidence/bench.md
+    scripts/bench --markdown docs/evidence.md
 
 Figures are compared within one run (see measure.py): take the ratios from here, not the microseconds.
 """
@@ -16,7 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from .circumstances import ROOT, circumstances
+from ..shared.circumstances import ROOT, circumstances
 from .measure import Row
 from .run import names, run
 from .table import print_table, save, save_markdown
@@ -29,14 +29,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/bench", description="What toolfix costs, as one table.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which benches, of: {', '.join(known)}")
     parser.add_argument("--json", type=Path, default=LATEST, metavar="FILE", help="where to save the table")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the table as Markdown")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="also write the goals into their section of this page"
+    )
     parser.add_argument("--strict", action="store_true", help="exit 1 when a goal is missed")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it runs, measures nothing")
     options = parser.parse_args()
     for name in options.names:
         if name not in known:
             parser.error(f"there is no bench {name!r}: say one of {', '.join(known)}.")
-    run_of = circumstances()
+    run_of = circumstances("scripts/bench")
     rows: list[Row] = []
     # Each bench runs in a process of its own: what an earlier bench left in memory, and the bytecode that Python
     # specialised for its types, changed the rows of the next one by up to a quarter.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Any
+
+from ..shared.answer_writers import Chat, Json, Messages, Responses, Writer
 
 PATHS = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
 NAME = "Write"
@@ -14,69 +14,12 @@ SCHEMA = {
     "required": ["file_path", "content"],
 }
 
-Json = dict[str, Any]
-
-
-def _event(said: Json, named: bool = True) -> bytes:
-    head = f"event: {said['type']}\n" if named else ""
-    return f"{head}data: {json.dumps(said, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
-
-
-def _chat(pieces: list[str]) -> list[bytes]:
-    def chunk(delta: Json, finish: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _event({"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}, False)
-
-    start = {"index": 0, "id": "call_1", "type": "function", "function": {"name": NAME, "arguments": ""}}
-    said = [chunk({"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}) for piece in pieces]
-    return [chunk({"tool_calls": [start]}), *said, chunk({}, "tool_calls"), b"data: [DONE]\n\n"]
-
-
-def _messages(pieces: list[str]) -> list[bytes]:
-    usage = {"input_tokens": 9, "output_tokens": 1}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [], "usage": usage}
-    block = {"type": "tool_use", "id": "toolu_1", "name": NAME, "input": {}}
-    deltas = [
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": piece}}
-        for piece in pieces
-    ]
-    said: list[Json] = [
-        {"type": "message_start", "message": message},
-        {"type": "content_block_start", "index": 0, "content_block": block},
-        *deltas,
-        {"type": "content_block_stop", "index": 0},
-        {"type": "message_delta", "delta": {"stop_reason": "tool_use", "stop_sequence": None}, "usage": usage},
-        {"type": "message_stop"},
-    ]
-    return [_event(one) for one in said]
-
-
-def _responses(pieces: list[str]) -> list[bytes]:
-    where = {"item_id": "fc_1", "output_index": 0}
-    item = {"id": "fc_1", "type": "function_call", "call_id": "call_1", "name": NAME}
-    whole = {**item, "status": "completed", "arguments": "".join(pieces)}
-    response = {"id": "resp_1", "object": "response", "model": "m"}
-    said: list[Json] = [
-        {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}},
-        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "arguments": ""}},
-        *({"type": "response.function_call_arguments.delta", **where, "delta": piece} for piece in pieces),
-        {"type": "response.function_call_arguments.done", **where, "arguments": whole["arguments"]},
-        {"type": "response.output_item.done", "output_index": 0, "item": whole},
-        {"type": "response.completed", "response": {**response, "status": "completed", "output": [whole]}},
-    ]
-    return [_event({**one, "sequence_number": number}) for number, one in enumerate(said)]
-
-
-_ANSWERS: dict[str, Callable[[list[str]], list[bytes]]] = {
-    "chat": _chat,
-    "messages": _messages,
-    "responses": _responses,
-}
+WRITERS: dict[str, Writer] = {"chat": Chat(), "messages": Messages(), "responses": Responses()}
 
 
 def answer(protocol: str, arguments: str, piece: int) -> list[bytes]:
     """The events of an answer with one call, with `piece` characters of its arguments in each event."""
-    return _ANSWERS[protocol]([arguments[at : at + piece] for at in range(0, len(arguments), piece)])
+    return WRITERS[protocol].call("call_1", NAME, arguments, "", piece)
 
 
 def request(protocol: str, arguments: str | None = None) -> bytes:

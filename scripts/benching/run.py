@@ -8,7 +8,6 @@ import pkgutil
 
 from . import benches
 from .measure import Row
-from .verdict import judged
 
 
 def names() -> list[str]:
@@ -21,3 +20,11 @@ def run(name: str, quick: bool) -> list[Row]:
     work = importlib.import_module(f"{benches.__name__}.{name}").run
     rows = work(quick=True) if quick and "quick" in inspect.signature(work).parameters else work()
     return [judged(name, row) for row in rows]
+
+
+def judged(bench: str, row: Row) -> Row:
+    """The row with its verdict: a goal is for the ratio if there is one, otherwise for the figure."""
+    goal, ratio = row.get("goal"), row.get("ratio")
+    measured = row["figure"] if ratio is None else ratio
+    verdict = "" if goal is None else "ok" if measured <= goal else "OVER"
+    return {"bench": bench, **row, "ratio": ratio, "goal": goal, "verdict": verdict}

@@ -1,4 +1,4 @@
-"""The table of all rows: printed, and saved as JSON and as Markdown."""
+"""The table of all rows: printed, saved as JSON, and its goals as a section of a page."""
 
 from __future__ import annotations
 
@@ -6,13 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from ..shared.sections import write_section
 from .measure import Row
-
-END = "<!-- end of figures -->"
-FIRST_WORDS = (
-    "An event without a tool call costs a few microseconds, about what reading its JSON once takes; "
-    "this page has every figure, and says which goals are missed."
-)
 
 
 def number(value: float | None) -> str:
@@ -50,25 +45,54 @@ def save(rows: list[Row], run: dict[str, Any], path: Path) -> None:
 
 
 def save_markdown(rows: list[Row], run: dict[str, Any], path: Path) -> None:
-    """Write the circumstances and the table as Markdown; what follows the old table in the file stays."""
-    lines = ["# What toolfix costs", "", FIRST_WORDS, "", "    " + run["command"], ""]
-    lines += [f"- {name}: {value}" for name, value in run.items() if name != "command"]
-    lines += ["", total(rows) + ". A goal is for the ratio if there is one, otherwise for the figure."]
-    bench = None
-    for row in rows:
-        if row["bench"] != bench:
-            bench = row["bench"]
-            lines += [
-                "",
-                f"## {bench}",
-                "",
-                "| what | figure | ratio | goal | |",
-                "| --- | ---: | ---: | ---: | --- |",
-            ]
-        goal = "" if row["goal"] is None else f"≤ {row['goal']:g}"
-        name = row["name"].replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
-        figure = f"{number(row['figure'])} {row['unit']}".strip()
-        lines.append(f"| {name} | {figure} | {number(row['ratio'])} | {goal} | {row['verdict']} |")
-    words = path.read_text(encoding="utf-8").partition(END)[2] if path.exists() else "\n"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([*lines, "", END]) + words, encoding="utf-8")
+    """Write the goals and the circumstances into their section of a page."""
+    write_section(path, "bench", section(rows, run))
+
+
+def section(rows: list[Row], run: dict[str, Any]) -> str:
+    """What several benches measure side by side, each bench in a row, and the goals that were missed."""
+    judged = [row for row in rows if row["verdict"]]
+    benches = list(dict.fromkeys(row["bench"] for row in judged))
+    names = list(dict.fromkeys(row["name"] for row in judged))
+    found = {(row["bench"], row["name"]): row for row in judged}
+    shared = [name for name in names if sum((bench, name) in found for bench in benches) > 1]
+    across = [bench for bench in benches if any((bench, name) in found for name in shared)]
+    lines = ["    " + run["command"], ""]
+    lines += [", ".join(f"{name} {value}" for name, value in run.items() if name != "command") + ".", ""]
+    lines += [total(rows) + ". A goal is for the ratio if there is one, otherwise for the figure.", ""]
+    if shared:
+        lines += ["| ratio | goal |" + "".join(f" {bench} |" for bench in across)]
+        lines += ["| --- | ---: |" + " ---: |" * len(across)]
+        for name in shared:
+            here = [found.get((bench, name)) for bench in across]
+            goal = next(row["goal"] for row in here if row is not None)
+            cells = [_bold(_measured(row), row) if row is not None else "" for row in here]
+            lines.append(f"| {_plain(name)} | ≤ {goal:g} | " + " | ".join(cells) + " |")
+        lines.append("")
+    lines += ["| bench | goals met | nearest to its goal | measured | goal |", "| --- | ---: | --- | ---: | ---: |"]
+    for bench in benches:
+        own = [row for row in judged if row["bench"] == bench]
+        met = sum(row["verdict"] == "ok" for row in own)
+        worst = max(own, key=lambda row: _value(row) / (row["goal"] or 1))
+        measured = _bold(_measured(worst), worst)
+        lines.append(
+            f"| {bench} | {met} of {len(own)} | {_plain(worst['name'])} | {measured} | ≤ {worst['goal']:g} |"
+        )
+    return "\n".join(lines)
+
+
+def _value(row: Row) -> float:
+    value: float = row["figure"] if row["ratio"] is None else row["ratio"]
+    return value
+
+
+def _measured(row: Row) -> str:
+    return number(_value(row)) if row["ratio"] is not None else f"{number(row['figure'])} {row['unit']}".strip()
+
+
+def _bold(text: str, row: Row) -> str:
+    return f"**{text}**" if row["verdict"] == "OVER" else text
+
+
+def _plain(name: str) -> str:
+    return name.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")

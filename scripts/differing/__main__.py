@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import base64
 import difflib
 import json
@@ -15,12 +16,17 @@ from typing import IO, Any
 
 from scripts.shared.versions import ROOT, comparing, environment_of, unpacked
 
-from . import jobs
+from . import held, jobs
 
 
 def main() -> int:
     parser = comparing("scripts/differ", __doc__)
-    parser.add_argument("--inputs", type=int, default=50_000, help="inputs made by chance (default %(default)s)")
+    parser.add_argument(
+        "--held",
+        action="store_true",
+        help="compare what a client holds, on every recording at several splits; bytes only where nothing may change",
+    )
+    parser.add_argument("--inputs", type=int, help="inputs made by chance (default 50,000; with --held 0)")
     parser.add_argument("--seed", type=int, default=17)
     parser.add_argument("--only", choices=("recordings", "chance"), help="one half of the inputs")
     parser.add_argument(
@@ -36,18 +42,17 @@ def main() -> int:
     asked = parser.parse_args()
     with unpacked(asked.tag) as tagged:
         old, new = _start(tagged / "addon"), _start(ROOT / "addon")
-        kept = jobs.kept_recordings(tagged / "recordings", ROOT / "recordings")
-        recorded = jobs.of_recordings(kept) if asked.only != "chance" else iter(())
-        made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
-        recorded, made = (_asked_for(work, asked.protocol, asked.without) for work in (recorded, made))
+        recorded, made = _work(asked, tagged)
         began = time.monotonic()
         count = differences = 0
-        for job, one, other in _both(chain(recorded, islice(made, asked.inputs)), old, new):
+        compare = held.different if asked.held else _different
+        for job, one, other in _both(chain(recorded, made), old, new):
             count += 1
-            if one != other:
+            shown = compare(job, one, other)
+            if shown is not None:
                 differences += 1
                 if differences <= asked.show:
-                    _show(job, one, other)
+                    _show(job, *shown)
             if count % 5_000 == 0:
                 print(f"{count:,} jobs, {differences:,} differences", file=sys.stderr)
         for process in (old, new):
@@ -55,6 +60,24 @@ def main() -> int:
             process.wait()
     print(f"{asked.tag}: {count:,} jobs in {time.monotonic() - began:.0f} s, {differences:,} differences")
     return 1 if differences else 0
+
+
+def _work(asked: argparse.Namespace, tagged: Path) -> tuple[Iterator[jobs.Job], Iterator[jobs.Job]]:
+    """The jobs of the recordings, and those made by chance."""
+    count = asked.inputs if asked.inputs is not None else 0 if asked.held else 50_000
+    if asked.only == "chance":
+        recorded: Iterator[jobs.Job] = iter(())
+    elif asked.held:
+        recorded = jobs.of_recordings_held(ROOT / "recordings", asked.protocol)
+    else:
+        recorded = jobs.of_recordings(jobs.kept_recordings(tagged / "recordings", ROOT / "recordings"))
+    made = jobs.of_chance(asked.seed, asked.protocol) if asked.only != "recordings" else iter(())
+    recorded, made = (_asked_for(work, asked.protocol, asked.without) for work in (recorded, made))
+    return recorded, islice(made, count)
+
+
+def _different(job: jobs.Job, one: Any, other: Any) -> tuple[list[str], list[str]] | None:
+    return None if one == other else (_lines(one), _lines(other))
 
 
 def _asked_for(work: Iterator[jobs.Job], protocols: list[str] | None, without: list[str]) -> Iterator[jobs.Job]:
@@ -99,10 +122,10 @@ def _result(process: subprocess.Popen[str]) -> Any:
     return json.loads(line)
 
 
-def _show(job: jobs.Job, one: Any, other: Any) -> None:
+def _show(job: jobs.Job, one: list[str], other: list[str]) -> None:
     """Print the lines in which the two results differ."""
     print(f"DIFFERENT: {job['where']}, {job['protocol']}, {json.dumps(job['set'])}, chunks of {job.get('size', 0)}")
-    lines = difflib.unified_diff(_lines(one), _lines(other), "old", "new", n=1, lineterm="")
+    lines = difflib.unified_diff(one, other, "old", "new", n=1, lineterm="")
     print("\n".join(line[:600] for line in islice(lines, 40)))
 
 

@@ -14,6 +14,8 @@ from typing import Any
 from scripts.fuzzing import answers, meant, meant_answers, plans, recipes
 from scripts.fuzzing.part import corpus
 from scripts.fuzzing.parts import PARTS
+from tests.splits import cut_at_random
+from toolcalls.recording import store
 
 Job = dict[str, Any]
 
@@ -24,7 +26,7 @@ OPTIONS: tuple[dict[str, str], ...] = (
     {},
     {"toolfix_aggregate": "false"},
     {"toolfix_text_calls": "false"},
-    {"toolfix_null_content": "true", "toolfix_think": "true"},
+    {"toolfix_null_content": "true"},
     {"toolfix_fallback": "empty", "toolfix_preflight": "false"},
     {"toolfix_fallback": "original", "toolfix_arguments": "false"},
     {"toolfix_truncated": "complete"},
@@ -75,6 +77,27 @@ def of_recordings(recordings: list[Path]) -> Iterator[Job]:
                     yield _answer(told["protocol"], request, body, known, size, directory.name)
             if messages:
                 yield _socket(messages, known, directory.name)
+
+
+def of_recordings_held(recordings: Path, protocols: list[str] | None) -> Iterator[Job]:
+    """Each recording as it was recorded: whole, byte by byte and at random cuts, and as messages of a WebSocket."""
+    for directory in store.find(recordings):
+        recording = store.load(directory)
+        if protocols and not {recording.protocol, SOCKET if recording.protocol == "responses" else ""} & {*protocols}:
+            continue
+        told, request = recording.flow, _text(directory / "request.json")
+        after = recording.before if recording.after is None else recording.after
+        more = {"untouched": recording.before == after, "status": told.get("status") or 200, "seed": recording.seed}
+        more["open"] = not recording.complete or bool(told.get("broken"))
+        for size in (0, 1) if recording.suffix != ".jsonl" else ():
+            yield _answer(recording.protocol, request, recording.before, told["policy"], size, directory.name) | more
+        for seed in (1, 2, 3) if recording.suffix != ".jsonl" else ():
+            cuts = [len(piece) for piece in cut_at_random(recording.before, seed)]
+            job = _answer(recording.protocol, request, recording.before, told["policy"], 0, directory.name)
+            yield {**job, **more, "cuts": cuts}
+        if recording.protocol == "responses" and recording.suffix in (".sse", ".jsonl"):
+            untouched = more["untouched"] and recording.suffix == ".jsonl"
+            yield {**_socket(_recorded_messages(directory), told["policy"], directory.name), "untouched": untouched}
 
 
 def of_chance(seed: int, protocols: list[str] | None) -> Iterator[Job]:

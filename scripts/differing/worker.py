@@ -10,17 +10,16 @@ import base64
 import importlib
 import json
 import sys
+from itertools import accumulate, pairwise
 from typing import Any
 
 Job = dict[str, Any]
 
 PLACES: dict[str, tuple[tuple[str, str], ...]] = {
     "Response": (("toolcalls.engine", "Response"), ("toolcalls.engine", "Answer")),
-    "ResponsesSocket": (
-        ("toolcalls.websocket", "ResponsesSocket"),
-        ("toolcalls.dialects.responses.ws", "ResponsesSocket"),
-    ),
+    "ResponsesSocket": (("toolcalls.websocket", "ResponsesSocket"),),
     "mend_whole": (("toolcalls.engine", "mend_whole"),),
+    "recovered": (("toolcalls.engine", "recovered"),),
     "read_request": (
         ("toolcalls.request.request", "read_request"),
         ("toolcalls.request.request", "read_question"),
@@ -54,14 +53,31 @@ def policy_of(options: dict[str, str]) -> Any:
 def answer(job: Job) -> Any:
     asked = job["request"].encode("utf-8", "surrogatepass")
     question = find("read_request")(find("decode")(asked))
-    response = find("Response")(job["protocol"], question, policy_of(job["set"]), seed=find("seed_of")(asked))
-    body = find("mend_whole")(response, base64.b64decode(job["body"]), job["size"])
+    body, policy, seed = (
+        base64.b64decode(job["body"]),
+        policy_of(job["set"]),
+        job.get("seed") or find("seed_of")(asked),
+    )
+    if job.get("status", 200) >= 400:
+        error = find("recovered")(job["protocol"], question, policy, body, seed)
+        return [base64.b64encode(error.body if error else body).decode("ascii")]
+    response = find("Response")(job["protocol"], question, policy, seed=seed)
     return [
-        base64.b64encode(body).decode("ascii"),
+        base64.b64encode(_fed(response, body, job)).decode("ascii"),
         [outcome.as_json() for outcome in response.outcomes],
         repr(response.failure),
         response.limited,
     ]
+
+
+def _fed(response: Any, body: bytes, job: Job) -> bytes:
+    """What the client gets of a body: in pieces of one size, or of the sizes `cuts`. `open`: its end never came."""
+    if "cuts" not in job and not job.get("open"):
+        return bytes(find("mend_whole")(response, body, job["size"]))
+    sizes = job.get("cuts") or [job["size"] or len(body)] * len(body)
+    ends = [0, *accumulate(sizes)]
+    out = [sent for start, end in pairwise(ends) if start < len(body) for sent in response.feed(body[start:end])]
+    return b"".join(out if job.get("open") else [*out, *response.close()])
 
 
 def socket(job: Job) -> Any:

@@ -3,8 +3,7 @@
 scripts/fuzz                                  all parts
 scripts/fuzz chat text --inputs 5000 --seed 3
 scripts/fuzz meant --inputs 100000 --count    to the end; one finding of each kind, and how often it occurred
-scripts/fuzz --minutes 5 --markdown docs/evidence/fuzz.md
-scripts/fuzz --atheris chat --minutes 10      guided by coverage; needs `pip install atheris`
+scripts/fuzz --minutes 5 --markdown docs/evidence.md
 """
 
 from __future__ import annotations
@@ -14,8 +13,7 @@ import logging
 import sys
 from pathlib import Path
 
-from .guided import guided, instrumented_parts
-from .part import Part
+from .parts import PARTS
 from .run import limit_memory, run
 from .table import write_table
 
@@ -27,29 +25,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="scripts/fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("part", nargs="*", help="of docs/evidence/fuzz.md; a number: so many inputs for arguments")
+    parser.add_argument("part", nargs="*", help="of docs/evidence.md; a number: so many inputs for arguments")
     parser.add_argument("--inputs", type=int, default=DEFAULT_INPUTS, help="of each part (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=0.0, help="at most, for each part")
     parser.add_argument("--count", action="store_true", help="go on behind findings, and count them by kind")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table into this page")
-    parser.add_argument("--atheris", action="store_true", help="let atheris choose the inputs of one part")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table into its section of this page")
     options = parser.parse_args()
     names = [name for name in options.part if not name.isdigit()]
     for number in filter(str.isdigit, options.part):
         names, options.inputs = names or ["arguments"], int(number)
-    if options.atheris and len(names) != 1:
-        parser.error("name one part for --atheris.")
-    parts = instrumented_parts() if options.atheris else _parts()
-    unknown = [name for name in names if name not in parts]
+    unknown = [name for name in names if name not in PARTS]
     if unknown:
-        parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(parts)}.")
-    if options.atheris:
-        return guided(parts[names[0]], options.minutes or 1.0, options.seed)
+        parser.error(f"there is no part {unknown[0]!r}; the parts are {', '.join(PARTS)}.")
     limit_memory()
     reports = []
-    for name in names or parts:
-        reports.append(run(parts[name], options.inputs, options.seed, options.minutes, count=options.count))
+    for name in names or PARTS:
+        reports.append(run(PARTS[name], options.inputs, options.seed, options.minutes, count=options.count))
         for finding in reports[-1].findings:
             print(f"FINDING {name}: {finding.problem[:4000]}\n  {finding.data!r}")
         for kind, times in reports[-1].kinds.most_common() if options.count else ():
@@ -58,13 +50,6 @@ def main() -> int:
     if options.markdown:
         write_table(options.markdown, reports, options.seed)
     return 1 if any(report.findings for report in reports) else 0
-
-
-def _parts() -> dict[str, Part]:
-    """All parts; imported late, because atheris must be imported before the engine."""
-    from .parts import PARTS
-
-    return PARTS
 
 
 if __name__ == "__main__":

@@ -31,15 +31,15 @@ POLICIES = [
     DEFAULT,
     DEFAULT,
     Policy(aggregate=False),
-    Policy(null_content=True, think=True),
-    Policy(text_calls=False),
+    Policy(null_content=True),
+    Policy(text_calls="off"),
     Policy(fallback="empty"),
     Policy(fallback="original", arguments=False),
     Policy(truncated="complete"),
     Policy(max_held_bytes=400),
     Policy(zai_after_null="forward_all", zai="on"),
 ]
-ONLY_GATHERED = Policy(shape=False, preflight=False, drop_empty=frozenset(), text_calls=False)
+ONLY_GATHERED = Policy(shape=False, preflight=False, drop_empty=frozenset(), text_calls="off")
 """With this policy and no declared tools, only the number of fragments of a legal call may change."""
 VALIDATORS: dict[str, Callable[[bytes], object]] = {
     "chat": chat_validator.validate,
@@ -105,8 +105,8 @@ def check_stream(protocol: str, body: bytes) -> None:
     need(run(other, cuts(body, chance)) == out, "another output when it is cut otherwise")
     need(other.outcomes == whole.outcomes, "other outcomes when it is cut otherwise")
     if protocol != "zai":
-        silent = policy.text_calls is False or not len(question.tools)
-        if silent and not policy.think and not any(word in body for word in OF_CALLS):
+        silent = policy.text_calls == "off" or not len(question.tools)
+        if silent and not any(word in body for word in OF_CALLS):
             # In a stream that is broken itself (no usage, no end) more is mended than the calls.
             sound = is_sound(body) if protocol == "chat" else not accepts(VALIDATORS[protocol], body)
             need(not sound or not is_ended(body) or out == body, "an answer without a call was changed")
@@ -155,7 +155,7 @@ def is_sound_call(name: Any, text: Any) -> bool:
 def check_calls(protocol: str, question: Request, out: bytes) -> None:
     """A second toolfix behind this one must find nothing to mend, except that it replaces our ids by its own."""
     # Text that was no call because its answer was cut may look complete to a second proxy, so it is not searched.
-    policy = Policy(text_calls=False)
+    policy = Policy(text_calls="off")
     protocol = "chat" if protocol == "zai" else protocol
     if not all(isinstance(inside(said, "item", "type"), str) for said in payloads(out) if "item" in said):
         return  # An item without a type may be understood differently each time.

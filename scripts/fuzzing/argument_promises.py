@@ -17,7 +17,7 @@ from math import isfinite
 from typing import Any
 
 from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mend.reading.strict import write
+from toolcalls.mend.strict import write
 
 from .damaged_arguments import CUT, UNCLEAR, damaged
 from .mutated_arguments import mutated, texts

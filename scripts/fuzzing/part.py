@@ -26,7 +26,7 @@ class Part:
     check: Callable[[bytes], None]
     """Raises if a promise is broken; all its random choices are derived from the input."""
     seeds: Callable[[], list[bytes]]
-    """The inputs with which coverage-guided fuzzing begins."""
+    """The inputs of the corpus as they are, which the tests check too."""
     smaller: Callable[[bytes], Iterator[bytes]] | None = None
     """Inputs with something left out, if leaving out bytes makes no sense for this part."""
 

@@ -14,12 +14,10 @@ from toolcalls.textcalls.tokens import ENDS_OF_TURN
 
 from .recipes import (
     BEHIND,
-    LINES,
     NOT_MEANT,
     OPENERS,
     PROSE,
     SAID_BEHIND,
-    SHOWN,
     SPANS,
     STYLES,
     TOOLS,
@@ -144,12 +142,6 @@ class _Reader:
             name, opener, closer, clear = SPANS[number % len(SPANS)]
             said = opener + text + closer
             plain = plain and clear and closer.strip() not in text
-        elif how == "lines":
-            name, (first, rest) = LINES[number % len(LINES)]
-            said = first + text.replace("\n", "\n" + rest) + "\n\nThat was it."
-        elif how == "shown":
-            name = SHOWN[number % len(SHOWN)]
-            said = name + text
         else:
             name, (before, behind) = BEHIND[number % len(BEHIND)]
             said, plain = before + text + behind, False
@@ -236,8 +228,10 @@ class _Reader:
         self.say(TOKENS[piece["number"] % len(TOKENS)])
 
     def read_sent(self, piece: Json) -> None:
-        self.settle(thoughts_only=True)
         entries = self.copies() if piece.get("copy") else piece["calls"]
+        if not entries:
+            return  # A copy of nothing: nothing follows.
+        self.settle(thoughts_only=True)
         sent, keys, seen = [], [], set()
         for entry in entries:
             name, arguments = entry["call"]
@@ -250,8 +244,7 @@ class _Reader:
             elif (entry["id"], call) not in seen:
                 self.plan.allowed[call] += 1
             seen.add((entry["id"], call))
-        if sent:
-            self.plan.parts.append(Part("sent", sent=sent, keys=keys, how=piece["how"]))
+        self.plan.parts.append(Part("sent", sent=sent, keys=keys, how=piece["how"]))
 
     def another_tool(self, name: str, arguments: Json) -> None:
         if name not in TOOLS:

@@ -24,7 +24,7 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tests.must_not_run import prose_behind, quoted_ends, rehearsals, shown
+from tests.must_not_run import prose_behind, quoted_ends, rehearsals
 from tests.must_not_run.meant import TOKENS
 from tests.must_not_run.written import COMMON, FORMATS, FormatWriter
 
@@ -137,7 +137,7 @@ SAID_BEHIND = ("do not run", "two objects", "words behind")
 """Arguments of NOT_MEANT that look like meant ones if the answer was cut off."""
 
 SPANS = [
-    (f"{kind}: {name}", opener, closer, name not in quoted_ends.FAINT.get(kind, ()))
+    (f"{kind}: {name}", opener, closer, kind == "fence")
     for kind, table in quoted_ends.SPANS.items()
     for name, (opener, closer) in table.items()
 ]
@@ -145,11 +145,6 @@ OPENERS = [
     (name, opener, closer)
     for name, opener, closer, plain in SPANS
     if plain and opener.endswith("\n")  # The call is on a line of its own.
-]
-LINES = list(quoted_ends.LINES.items())
-SHOWN = [
-    *(f"{words}\n\n" for words in shown.WORDS),
-    *(text.removesuffix(quoted_ends.CALL) for texts in shown.LINES.values() for text in texts),
 ]
 BEHIND = list(prose_behind.WAYS.items())
 WRAPPERS = list({**rehearsals.WRAPPERS, **rehearsals.OTHER_SPELLINGS}.values())
@@ -318,7 +313,7 @@ def _said(dice: Dice) -> Json:
     if kind in ("quoted", "thought", "reasoning"):
         piece |= {"format": chance.choice(_FORMATS), "calls": [dice.call()]}
     if kind == "quoted":
-        piece["how"] = dice.one_of(("span", 3), ("behind", 2), ("lines", 2), ("shown", 2))
+        piece["how"] = dice.one_of(("span", 3), ("behind", 2))
     if kind == "thought":
         piece["how"] = dice.one_of(("closed", 3), ("closed, with words", 3), ("open", 1))
     return piece

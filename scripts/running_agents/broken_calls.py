@@ -1,4 +1,4 @@
-"""The ways in which a model calls a tool badly; each is the scenario of a session."""
+"""The ways in which a model calls a tool badly; each is the broken of a session."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Tools:
     number: str = ""
     list_tool: str = ""
     list_arguments: Json = field(default_factory=dict)
-    """Arguments with a list, which the scenario sends as a string."""
+    """Arguments with a list, which the broken sends as a string."""
     list_key: str = ""
     list_done: Callable[[Path, list[str]], bool] = lambda _work, _results: False
     """Tells from the work folder and the tool results whether the tool with the list has done its work."""
@@ -39,7 +39,7 @@ class Tools:
 
 
 @dataclass(slots=True, frozen=True)
-class Scenario:
+class BrokenCall:
     """One way to call a tool badly."""
 
     name: str
@@ -80,10 +80,10 @@ def _cut(tools: Tools) -> str:
     return f'{{"{tools.command}": "echo cut >> {CUT}'
 
 
-def long_call(seconds: float) -> Scenario:
+def long_call(seconds: float) -> BrokenCall:
     """A good call that takes this long to arrive, such as a long file of a slow model."""
     slow = f"{RUN} # {'x' * 900}"
-    return Scenario(
+    return BrokenCall(
         f"a call of {seconds:g} s", _shell(lambda tools: json.dumps({tools.command: slow})), seconds=seconds
     )
 
@@ -93,18 +93,18 @@ def _unreadable(tools: Tools) -> tuple[str, str]:
     return tools.optional_tool or UNKNOWN, '{"a": 1}{"b": 2}'
 
 
-SCENARIOS = (
-    Scenario("Python dict", _shell(lambda tools: repr(_arguments(tools)))),
-    Scenario("array as string", _listed, lists=True),
-    Scenario("double-encoded", _shell(lambda tools: json.dumps(json.dumps(_arguments(tools))))),
-    Scenario("trailing comma", _shell(lambda tools: json.dumps(_arguments(tools))[:-1] + ",}")),
-    Scenario("fence", _shell(lambda tools: f"```json\n{json.dumps(_arguments(tools))}\n```")),
-    Scenario("number as string", _shell(lambda tools: json.dumps(_arguments(tools, **{tools.number: "5000"})))),
-    Scenario("wrong-case name", lambda tools: (_swapped(tools.shell), json.dumps(_arguments(tools)))),
-    Scenario("wrong key", _shell(lambda tools: json.dumps({tools.wrong_command: RUN}))),
-    Scenario("text call", _shell(lambda tools: json.dumps(_arguments(tools))), as_text=True),
-    Scenario("cut off", _shell(_cut), cut=True, once=True),
-    Scenario("cut off, says so", _shell(_cut), finish="length", cut=True, once=True),
-    Scenario("refused, nothing required", _unreadable, once=True),
-    Scenario("unknown tool", lambda _: (UNKNOWN, '{"tool":"x","error":"y","receivedArgs":{}}'), once=True),
+BROKEN_CALLS = (
+    BrokenCall("Python dict", _shell(lambda tools: repr(_arguments(tools)))),
+    BrokenCall("array as string", _listed, lists=True),
+    BrokenCall("double-encoded", _shell(lambda tools: json.dumps(json.dumps(_arguments(tools))))),
+    BrokenCall("trailing comma", _shell(lambda tools: json.dumps(_arguments(tools))[:-1] + ",}")),
+    BrokenCall("fence", _shell(lambda tools: f"```json\n{json.dumps(_arguments(tools))}\n```")),
+    BrokenCall("number as string", _shell(lambda tools: json.dumps(_arguments(tools, **{tools.number: "5000"})))),
+    BrokenCall("wrong-case name", lambda tools: (_swapped(tools.shell), json.dumps(_arguments(tools)))),
+    BrokenCall("wrong key", _shell(lambda tools: json.dumps({tools.wrong_command: RUN}))),
+    BrokenCall("text call", _shell(lambda tools: json.dumps(_arguments(tools))), as_text=True),
+    BrokenCall("cut off", _shell(_cut), cut=True, once=True),
+    BrokenCall("cut off, says so", _shell(_cut), finish="length", cut=True, once=True),
+    BrokenCall("refused, nothing required", _unreadable, once=True),
+    BrokenCall("unknown tool", lambda _: (UNKNOWN, '{"tool":"x","error":"y","receivedArgs":{}}'), once=True),
 )

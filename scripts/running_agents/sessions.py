@@ -13,17 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.upstream import Upstream, write_certificate
 from toolcalls.cli import trust
-from toolcalls.cli.certificate import write_certificate
-from toolcalls.cli.upstream import Upstream
 
-from .broken_calls import CUT, MARK, Scenario, Tools
+from .broken_calls import CUT, MARK, BrokenCall, Tools
 from .candidates import Candidate
 from .installing import programs
-from .leftovers import stop_leftovers
-from .model import FINAL, GIVES_UP, Model
+from .model import FINAL, GIVES_UP, Model, UnknownTools
 from .strict_hosts import StrictHost
-from .unknown_tools import UnknownTools
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
@@ -35,7 +32,7 @@ class Ended:
     """How a session ended."""
 
     agent: str
-    scenario: str
+    broken: str
     toolfix: bool
     well: bool
     how: str
@@ -45,7 +42,7 @@ class Ended:
 
 def play(
     candidate: Candidate,
-    scenario: Scenario,
+    broken: BrokenCall,
     *,
     toolfix: bool,
     keep: Path | None,
@@ -63,7 +60,7 @@ def play(
         (work / "file.txt").write_text("before\n")
         certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
         trusted = trust.prepare(folder / "trust", certificate, {})
-        model = _model(candidate, scenario, work)
+        model = _model(candidate, broken, work)
         # Without toolfix over plain HTTP, because Rust clients may reject a self-signed certificate.
         with Upstream(model, certificate if toolfix else None) as upstream:
             if toolfix:
@@ -83,27 +80,26 @@ def play(
                 environ["PYTHONPATH"] = str(ROOT / "addon")
             started = time.monotonic()
             try:
-                status, output = _bounded(command, environ, work, PATIENCE + 4 * scenario.seconds)
+                status, output = _bounded(command, environ, work, PATIENCE + 4 * broken.seconds)
                 seconds = time.monotonic() - started
             finally:
                 stop_leftovers(folder / "home")
         if keep:
             kept = (
-                keep
-                / f"{candidate.agent.binary}-{scenario.name.replace(' ', '-')}-{'with' if toolfix else 'without'}"
+                keep / f"{candidate.agent.binary}-{broken.name.replace(' ', '-')}-{'with' if toolfix else 'without'}"
             )
             kept.mkdir(parents=True, exist_ok=True)
             (kept / "output.txt").write_text(f"exit {status}\n{output}")
             for number, seen in enumerate(upstream.requests):
                 (kept / f"request-{number}.json").write_bytes(seen.body)
         well, how = judge(model, status, output)
-        return Ended(candidate.agent.name, scenario.name, toolfix, well, how, seconds, output)
+        return Ended(candidate.agent.name, broken.name, toolfix, well, how, seconds, output)
 
 
-def _model(candidate: Candidate, scenario: Scenario, work: Path) -> Model:
+def _model(candidate: Candidate, broken: BrokenCall, work: Path) -> Model:
     if candidate.tools is None:
-        return UnknownTools(Tools(), scenario, work)
-    return (StrictHost if scenario.strict else Model)(candidate.tools, scenario, work)
+        return UnknownTools(Tools(), broken, work)
+    return (StrictHost if broken.strict else Model)(candidate.tools, broken, work)
 
 
 def _bounded(command: Sequence[str], environ: dict[str, str], work: Path, patience: float) -> tuple[int | None, str]:
@@ -140,12 +136,44 @@ def judge(model: Model, status: int | None, output: str) -> tuple[bool, str]:
     if status == 0 and model.done() and FINAL in output:
         if not model.tools.shell:
             return True, "ok, declares no tools"
-        allowed = 2 if model.scenario.once else 1
+        allowed = 2 if model.broken.once else 1
         return tries <= allowed, "ok" if tries <= allowed else f"after {tries} tries"
-    if model.scenario.finish and status and "max_output_tokens" in output:
+    if model.broken.finish and status and "max_output_tokens" in output:
         return False, "stops and says why"
     if not model.finished:
         return False, "silent end" if status == 0 else f"exit {status}"
     if GIVES_UP in output or not model.done():
         return False, "error back"
     return False, f"exit {status}" if status else "silent end"
+
+
+# What a session leaves running, such as the daemon that Cline starts
+
+LEFTOVERS_PATIENCE = 3.0
+
+
+def stop_leftovers(home: Path) -> list[int]:
+    """Stop the processes with this home directory, which only one session used; return their ids."""
+    found = _living_in(home)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        for pid in _living_in(home):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        deadline = time.monotonic() + LEFTOVERS_PATIENCE
+        while _living_in(home) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    return found
+
+
+def _living_in(home: Path) -> list[int]:
+    """The processes of this user with that home in their environment; none if the system has no /proc."""
+    mark = f"HOME={home}".encode()
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            lives = mark in (process / "environ").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if lives and int(process.name) != os.getpid():
+            found.append(int(process.name))
+    return found

@@ -10,11 +10,11 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.upstream import Play, Seen
 from tests.validators import strict_hosts
-from toolcalls.cli.upstream import Play, Seen
 
 from ..shared.answer_writers import Json
-from .broken_calls import MARK, Scenario
+from .broken_calls import MARK, BrokenCall
 from .model import EVENT_STREAM, FINAL, Model, declared
 
 TURNS = 6
@@ -44,7 +44,7 @@ class StrictHost(Model):
     def _check(self, request: Json) -> None:
         if "contents" in request:
             strict_hosts.gemini(request)
-        elif self.scenario.strict == "signatures":
+        elif self.broken.strict == "signatures":
             strict_hosts.wants_signatures(request)
         else:
             strict_hosts.wants_reasoning(request)
@@ -58,7 +58,7 @@ class StrictHost(Model):
         given = {self.tools.command: command}
         if "contents" in request:
             return _google_call(self.sent, self.tools.shell, given)
-        return _chat_call(self.sent, self.tools.shell, given, signed=self.scenario.strict == "signatures")
+        return _chat_call(self.sent, self.tools.shell, given, signed=self.broken.strict == "signatures")
 
     def judged(self, status: int | None, output: str) -> tuple[bool, str]:
         """Whether the session ended well, and a description of how it ended."""
@@ -115,8 +115,8 @@ def _google(parts: list[Any], finish: str) -> bytes:
     return b"data: " + json.dumps(answer).encode() + b"\r\n\r\n"
 
 
-def _wants(what: str) -> Scenario:
-    return Scenario(f"the host wants its {what} back", lambda tools: (tools.shell, "{}"), strict=what)
+def _wants(what: str) -> BrokenCall:
+    return BrokenCall(f"the host wants its {what} back", lambda tools: (tools.shell, "{}"), strict=what)
 
 
 STRICT = (_wants("reasoning"), _wants("signatures"))

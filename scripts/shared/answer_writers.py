@@ -1,4 +1,4 @@
-"""Streamed answers as servers write them: a text or one call, in each protocol, mostly nine characters at a time."""
+"""Streamed answers as servers write them: a text or one call, in each protocol, in pieces of nine characters."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 Json = dict[str, Any]
 
 
-def _pieces(text: str) -> list[str]:
-    return [text[start : start + 9] for start in range(0, len(text), 9)] or [""]
+def _pieces(text: str, size: int = 9) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)] or [""]
 
 
 def value_of(arguments: str) -> Any:
@@ -26,7 +26,7 @@ class Writer:
     def text(self, text: str) -> list[bytes]:
         raise NotImplementedError
 
-    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+    def call(self, ident: str, name: str, arguments: str, finish: str, piece: int = 9) -> list[bytes]:
         raise NotImplementedError
 
 
@@ -54,11 +54,11 @@ class Chat(Writer):
         first = self._event({"role": "assistant", "content": ""})
         return [first, *(self._event({"content": piece}) for piece in _pieces(text)), *self._end("stop")]
 
-    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+    def call(self, ident: str, name: str, arguments: str, finish: str, piece: int = 9) -> list[bytes]:
         function = {"name": name, "arguments": ""}
         start = {"index": 0, "id": ident, "type": "function", "function": function}
         events = [self._event({"role": "assistant", "content": None, "tool_calls": [start]})]
-        deltas = [{"index": 0, "function": {"arguments": piece}} for piece in _pieces(arguments)]
+        deltas = [{"index": 0, "function": {"arguments": piece}} for piece in _pieces(arguments, piece)]
         events += [self._event({"tool_calls": [delta]}) for delta in deltas]
         return [*events, *self._end(finish or "tool_calls")]
 
@@ -86,9 +86,9 @@ class Messages(Writer):
         deltas = [{"type": "text_delta", "text": piece} for piece in _pieces(text)]
         return self._answer({"type": "text", "text": ""}, deltas, "end_turn")
 
-    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+    def call(self, ident: str, name: str, arguments: str, finish: str, piece: int = 9) -> list[bytes]:
         block = {"type": "tool_use", "id": f"toolu_{ident}", "name": name, "input": {}}
-        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in _pieces(arguments)]
+        deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in _pieces(arguments, piece)]
         return self._answer(block, deltas, "max_tokens" if finish else "tool_use")
 
 
@@ -125,12 +125,12 @@ class Responses(Writer):
         ]
         return self._answer(item, between, {**item, "status": "completed", "content": [part]}, "")
 
-    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+    def call(self, ident: str, name: str, arguments: str, finish: str, piece: int = 9) -> list[bytes]:
         item = {"id": f"fc_{ident}", "type": "function_call", "call_id": ident, "name": name, "arguments": ""}
         where = {"item_id": item["id"], "output_index": 0}
         kind = "response.function_call_arguments"
         between: list[Json] = [
-            *({"type": f"{kind}.delta", **where, "delta": piece} for piece in _pieces(arguments)),
+            *({"type": f"{kind}.delta", **where, "delta": piece} for piece in _pieces(arguments, piece)),
             {"type": f"{kind}.done", **where, "name": name, "arguments": arguments},
         ]
         status = "incomplete" if finish else "completed"
@@ -158,7 +158,7 @@ class Gemini(Writer):
         call = {"functionCall": {"name": name, "args": value_of(arguments)}}
         return self.answer(call, "MAX_TOKENS" if finish else "STOP")
 
-    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+    def call(self, ident: str, name: str, arguments: str, finish: str, piece: int = 9) -> list[bytes]:
         return [b"data: " + json.dumps(self.call_answer(name, arguments, finish)).encode() + b"\r\n\r\n"]
 
 
@@ -179,5 +179,5 @@ class Ollama(Writer):
     def call_message(self, name: str, arguments: str) -> Json:
         return {"tool_calls": [{"function": {"name": name, "arguments": value_of(arguments)}}]}
 
-    def call(self, ident: str, name: str, arguments: str, finish: str) -> list[bytes]:
+    def call(self, ident: str, name: str, arguments: str, finish: str, piece: int = 9) -> list[bytes]:
         return [self._line(self.call_message(name, arguments)), self._line({}, finish or "stop")]

@@ -9,14 +9,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from ..shared.sections import write_section
 from .soak import Soak
-from .table import page, table
+from .table import headline, table
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__)
     parser.add_argument("minutes", type=float, metavar="MINUTES")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table there too")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the headline into its section of this page"
+    )
     parser.add_argument("--log", type=Path, metavar="FILE", help="keep what the mitmdumps log")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="another mixture of the same traffic")
     options = parser.parse_args()
@@ -32,7 +35,7 @@ def main() -> int:
     text = table(soak.watched, soak.seconds, options.seed, problems)
     print(text)
     if options.markdown:
-        options.markdown.write_text(page(text, options.minutes), encoding="utf-8")
+        write_section(options.markdown, "soak", headline(text))
     return 1 if problems else 0
 
 

@@ -7,7 +7,9 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
+
+from toolcalls.cli.proxy_process import ProxyProcess
 
 SHOWN = 20
 """The most complaints that are kept word for word."""
@@ -191,3 +193,11 @@ def read_metrics(page: str) -> dict[tuple[str, str, str], int]:
             if "le" not in labels:
                 found[match[1], protocol, next(iter(labels.values()), "")] = int(float(match[3]))
     return found
+
+
+class Watched(NamedTuple):
+    """A mitmdump and its books."""
+
+    name: str
+    books: Books
+    proxy: ProxyProcess

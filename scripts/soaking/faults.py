@@ -8,11 +8,10 @@ import os
 import random
 from collections.abc import Callable
 
-from toolcalls.cli.upstream import Play, compressed
+from tests.upstream import Play, compressed
 
-from .case import Case
+from .case import Case, Turn
 from .client import Manner
-from .turn import Turn
 
 GARBAGE = b"\xff" * 32
 """Bytes with which no deflate block begins."""
@@ -83,7 +82,7 @@ def _spoils(chance: random.Random, turn: Turn) -> None:
     """Send the answer as gzip up to a flush, and garbage after it."""
     # A converted stream (Z.AI) would end with an error event instead, and a document is decoded by mitmproxy itself.
     converted = turn.case.protocol == "chat" and turn.case.path.startswith("/api/")
-    if not turn.case.streamed or not asks_for_a_stream(turn.case) or converted:
+    if not turn.case.streamed or converted:
         turn.fault = turn.case.fault
         return
     chunks = compressed(cut_up(chance, turn.case), "gzip")
@@ -108,10 +107,3 @@ FAULTS: dict[str, Callable[[random.Random, Turn], None]] = {
     "corrupt gzip": _spoils,
     "error status": _fails,
 }
-
-
-def asks_for_a_stream(case: Case) -> bool:
-    """Whether the request of a case asks for a stream: Gemini's by its path, Ollama's unless it says otherwise."""
-    if case.protocol == "gemini":
-        return ":streamGenerateContent" in case.path
-    return json.loads(case.request).get("stream", case.protocol == "ollama") is True

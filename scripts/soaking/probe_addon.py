@@ -22,7 +22,6 @@ def kept(addon: Any) -> dict[str, int]:
     return {
         "flows": len(flows.flows),
         "sockets": len(flows.sockets),
-        "socket_exchanges": len(flows.socket_exchanges),
         "closed": len(addon.http.closed),
         "user_agents": len(addon.user_agents),
     }

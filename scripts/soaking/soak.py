@@ -16,27 +16,21 @@ import signal
 import ssl
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
-from toolcalls.cli.certificate import write_certificate
+from tests.http2 import Http2Upstream
+from tests.upstream import Play, Seen, Upstream, write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
 from toolcalls.recording import store
 
-from .accounting import Books, read_metrics
-from .case import Case
-from .client import Client, fetch
+from .accounting import Books, Watched, read_metrics
+from .case import Recordings, Turn
+from .client import Client, Http1, Http2, fetch
 from .faults import plan
-from .http1 import Http1
-from .http2 import Http2
-from .mixture import cases
 from .oversized import HELD_BYTES, oversized
 from .probe_addon import PATH as PROBE
-from .responses_websocket import SocketUpstream, converse
-from .scenarios import Scenarios
-from .turn import Turn
+from .sockets import SocketUpstream, converse
 from .verdict import verdict
 
 PROBE_SCRIPT = Path(__file__).with_name("probe_addon.py")
@@ -45,17 +39,6 @@ SETTLE_SECONDS = 120.0
 """How long the recorder may go on writing after the traffic."""
 PLAIN, TLS, HTTP2, STREAMS, SOCKETS = 8, 6, 2, 4, 2
 """How many clients there are of each kind, and how many streams share one HTTP/2 connection."""
-
-
-class Watched(NamedTuple):
-    """A mitmdump and its books."""
-
-    name: str
-    books: Books
-    proxy: ProxyProcess
-
-    def problems(self, seconds: float) -> list[str]:
-        return self.books.problems(seconds)
 
 
 class Soak:
@@ -69,22 +52,16 @@ class Soak:
         self.stop = asyncio.Event()
         self._chance = random.Random(seed)
         self._tokens = (f"t{number:07d}" for number in itertools.count(1))
-        self._cases: Iterator[Case] = cases(self._chance, Scenarios(), self._tokens)
+        self._recordings = Recordings()
+        self._cases = self._recordings.cases(self._chance, self._tokens)
         self._turns: dict[str, Turn] = {}
         certificate = write_certificate(folder / "upstream.pem", ["localhost"])
-        common: tuple[str, ...] = (
-            "-s",
-            str(PROBE_SCRIPT),
-            "--set",
-            "flow_detail=0",
-            "--set",
-            "toolfix_metrics=loopback",
-        )
-        # All scenarios seem to come from one user, but reasoning of one must not be given back in the next.
-        common = (*common, "--set", "toolfix_reasoning=off")
+        # All recordings seem to come from one user, but reasoning of one must not be given back in the next.
+        options = ("flow_detail=0", "toolfix_metrics=loopback", "toolfix_reasoning=off")
+        common = ("-s", str(PROBE_SCRIPT), *(word for text in options for word in ("--set", text)))
         trusting = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
         recording = ("--set", f"toolfix_record={self.recorded}")
-        self.plain, self.tls = Upstream(self._answer), Upstream(self._answer, certificate)
+        self.plain, self.tls = Upstream(self._answer), Http2Upstream(self._answer, certificate)
         self._sockets = SocketUpstream()
         limit = ("--set", f"toolfix_max_held_bytes={HELD_BYTES}")
         self.proxy = ProxyProcess(folder, (*common, *trusting, *recording), sink=self.books.hear)
@@ -143,7 +120,8 @@ class Soak:
 
     async def _talk_by_socket(self) -> None:
         while not self.stop.is_set():
-            await converse(self.proxy.port, self._sockets, self._chance, self._tokens, self.books)
+            sockets = self._recordings.sockets
+            await converse(self.proxy.port, self._sockets, self._chance, sockets, self._tokens, self.books)
 
     async def _send_too_much(self) -> None:
         client = Http1(self.small.port, self.plain.url, None)
@@ -239,7 +217,7 @@ class Soak:
         sys.stderr.write("\n")
         await self._settle()
         self._sockets.stop()
-        return [f"{one.name}: {problem}" for one in self.watched for problem in one.problems(self.seconds)]
+        return [f"{one.name}: {problem}" for one in self.watched for problem in one.books.problems(self.seconds)]
 
     async def _settle(self) -> None:
         """Wait until mitmproxy has seen the end of everything, so that what is still left is a leak."""

@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib.metadata import version
-from pathlib import Path
-from typing import Protocol
 
-from .accounting import Books, figure
-
-FIGURES = {
-    "rss": "RSS",
-    "objects": "Python objects",
-    "fds": "descriptors",
-    "tasks": "tasks",
-    "kept": "flows and connections that the addon knows",
-}
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class Watched(Protocol):
-    @property
-    def name(self) -> str: ...
-    @property
-    def books(self) -> Books: ...
+from ..shared.circumstances import circumstances
+from .accounting import NAMES, Books, Watched, figure
 
 
 def table(watched: Sequence[Watched], seconds: float, seed: int, problems: Sequence[str]) -> str:
@@ -38,7 +16,8 @@ def table(watched: Sequence[Watched], seconds: float, seed: int, problems: Seque
         faults.update(one.books.faults)
     columns = [_column(one.books, seconds, sorted(asked), sorted(faults)) for one in watched]
     lines = [
-        f"Commit {commit()}, {time.strftime('%Y-%m-%d')}, {seconds / 60:.1f} minutes, seed {seed}; {machine()}.",
+        f"{seconds / 60:.1f} minutes, seed {seed}; "
+        + ", ".join(f"{name} {value}" for name, value in circumstances("scripts/soak").items()),
         "",
         "| | " + " | ".join(one.name for one in watched) + " |",
         "| --- |" + " ---: |" * len(watched),
@@ -75,7 +54,7 @@ def _column(books: Books, seconds: float, protocols: Iterable[str], faults: Iter
         column["recordings not written, because too much waited"] = (
             f"{books.metric('toolfix_recordings_total', 'lost'):,}"
         )
-    for name, title in FIGURES.items():
+    for name, title in NAMES.items():
         medians = (books.quarter(1, name), books.quarter(3, name))
         collected = [figure(sample, name) for sample in books.collected]
         column[f"{title}: median of the second and of the last quarter"] = _numbers(name, medians)
@@ -87,32 +66,7 @@ def _numbers(name: str, figures: Iterable[float]) -> str:
     return ", ".join(f"{number / 2**20:.0f} MiB" if name == "rss" else f"{number:,.0f}" for number in figures)
 
 
-def commit() -> str:
-    def git(*words: str) -> str:
-        found = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
-        return found.stdout.strip()
-
-    changed = " with changes" if git("status", "--porcelain", "addon", "scripts") else ""
-    return (git("rev-parse", "--short=10", "HEAD") or "unknown") + changed
-
-
-def machine() -> str:
-    words = f"Python {platform.python_version()}, mitmproxy {version('mitmproxy')}, {platform.system()}"
-    return f"{words} {platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
-
-
-def page(text: str, minutes: float) -> str:
-    return f"""# The soak
-
-Mixed traffic at full speed, one answer in ten with a fault: is a call lost, is an answer wrong, does memory grow?
-
-`scripts/soak {minutes:g} --markdown docs/evidence/soak.md` made this page. One real mitmdump with the addon and a
-recorder carries mixed traffic as fast as it can: Chat (and Z.AI, which counts as Chat), Messages, Responses
-(WebSockets too), Ollama and Gemini; over HTTP/1.1, TLS and HTTP/2; streamed and not; every committed scenario cut up
-at random places, and made-up answers whose calls are broken in eleven ways. One answer in ten meets a fault. Every
-request has ids of its own, and every answer is compared with the right one, byte by byte; an answer that breaks off
-must be a beginning of the right one. A second mitmdump with a small limit gets answers that are larger than its
-limit. Memory is flat when the last quarter needs no more than the second.
-
-{text}
-"""
+def headline(text: str) -> str:
+    """The table without the rows that only tell a figure of another row in detail."""
+    lines = text.splitlines()
+    return "\n".join(line for line in lines if not (line.startswith("| –") or "garbage collected" in line))

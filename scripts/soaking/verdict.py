@@ -6,11 +6,26 @@ was sent, so it contains no half call.
 
 from __future__ import annotations
 
-from .case import Case
+import json
+import re
+
+from .case import Turn
 from .client import Got
 from .faults import GARBAGE
-from .reading import EVENT_ENDS, texts_of, without_keep_alives
-from .turn import Turn
+
+_KEEP_ALIVE = re.compile(
+    rb'event: ping\ndata: {"type":"ping"}\n\n'
+    rb"|event: (?:response.in_progress|keepalive)\ndata: .*\n\n"
+    rb'|data: {[^\n]*"choices":\[{"index":\d+,'
+    rb'(?:"finish_reason":null,"delta":{}|"delta":{},"finish_reason":null)}\]}\n\n'
+    rb'|data: {"candidates": \[\]}\r\n\r\n'
+    rb'|{[^\n]*"message":{"role":"assistant","content":""},"done":false}\n'
+)
+
+
+def without_keep_alives(body: bytes) -> bytes:
+    """An answer without keep-alive events, whose number depends on how long it took."""
+    return _KEEP_ALIVE.sub(b"", body)
 
 
 def verdict(turn: Turn, got: Got) -> str:
@@ -44,20 +59,19 @@ def _as_it_came(turn: Turn, body: bytes) -> str:
     same = _common(body, turn.case.after)
     raw = _common(body[same:][::-1], turn.sent[::-1])
     held = body[same : len(body) - raw]
-    if raw >= len(GARBAGE) and (held in turn.case.before or _same_text(turn.case, body[: len(body) - raw], same)):
+    # Text held as a possible call may be written again, so its bytes may differ.
+    event = body[body.rfind(b"\n", 0, same) + 1 : len(body) - raw]
+    if raw >= len(GARBAGE) and (held in turn.case.before or _text_in(event) in _text_in(turn.case.before)):
         return ""
     return f"a corrupt body did not pass as it came: {held[:300]!r}"
 
 
-def _same_text(case: Case, body: bytes, same: int) -> bool:
-    """Whether the held part has the same text. Text held as a possible call is rewritten, so its bytes may differ."""
-    end = EVENT_ENDS.get(case.protocol, b"\n\n")
-    first, last = body.rfind(end, 0, same), body.rfind(end)
-    held = body[first + len(end) if first >= 0 else 0 : last + len(end)]
-    try:
-        return texts_of(case.protocol, held) in texts_of(case.protocol, case.before)
-    except (ValueError, KeyError):
-        return False
+_TEXT = re.compile(rb'"(?:content|text|delta)"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+
+def _text_in(body: bytes) -> str:
+    """All text of an answer, in any protocol."""
+    return "".join(json.loads(text) for text in _TEXT.findall(body))
 
 
 def _common(one: bytes, other: bytes) -> int:

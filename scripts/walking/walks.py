@@ -41,8 +41,8 @@ def _event(payload: Json) -> bytes:
 def _response(protocol: str, tools: list[Json]) -> Feed:
     request = json.dumps({"model": "m", "stream": True, "messages": [], "tools": tools}).encode()
     asked = find("read_request")(find("decode")(request))
-    feed: Feed = find("Response")(protocol, asked, policy_of({}), seed="walk").feed
-    return feed
+    response = find("Response")(protocol, asked, policy_of({}), seed="walk")
+    return lambda chunk: response.feed(chunk)  # What feeds changes once the protocol is known.
 
 
 def _chat(protocol: str = "chat") -> Feed:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from toolcalls.recording.index import write_index
-
 from . import options
 from .commands import TARGET, page
+from .index import write_index
 
 if __name__ == "__main__":
     TARGET.write_text(page())

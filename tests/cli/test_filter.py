@@ -31,14 +31,6 @@ def test_it_says_why_a_call_was_refused() -> None:
     assert reason.startswith("toolfix: refused Write: ") and "cut off" in reason
 
 
-def test_an_answer_in_json_is_not_told_as_a_call() -> None:
-    fenced = ROOT / "recordings" / "responses" / "responses-structured-fence"
-    arguments = ("filter", "--protocol", "responses", "--request", str(fenced / "request.json"))
-    result = toolfix(*arguments, stdin=(fenced / "before.sse").read_bytes())
-    assert result.stdout == (fenced / "after.sse").read_bytes()
-    assert result.stderr == b"toolfix: a JSON answer was mended.\n"
-
-
 def test_what_the_body_is_is_seen_by_looking() -> None:
     body = (ROOT / "recordings" / "chat" / "chat-not-streamed-object" / "before.json").read_bytes()
     assert json.loads(toolfix("filter", stdin=body).stdout)["choices"][0]["finish_reason"] == "tool_calls"

@@ -1,20 +1,22 @@
-"""A proxy that dies is said and started again, a few times; then it is said that nothing works any more."""
+"""The proxy of a session: it starts with its first client, comes back a few times if it dies, and the user hears of it."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from toolcalls.cli.proxy_process import ProxyFailed
-from toolcalls.cli.proxy_supervisor import MAX_RESTARTS, Keeper
+import pytest
+
+from toolcalls.cli.proxy_process import MAX_RESTARTS, Keeper, ProxyFailed
 
 
 class Proxy:
     """Stands for a mitmdump: ends when it is told to."""
 
-    def __init__(self, port: int, *, fails: bool = False) -> None:
-        self.port = port or 4711
+    def __init__(self, listener: socket.socket, *, fails: bool = False) -> None:
+        self.listener = listener
         self._fails = fails
         self._ended = threading.Event()
         self._status = 0
@@ -36,18 +38,19 @@ class Proxy:
 
 
 class Stage:
-    def __init__(self, make: Callable[[int], Proxy] = Proxy) -> None:
+    def __init__(self, *fails: bool) -> None:
         self.made: list[Proxy] = []
         self.said: list[str] = []
         self.news = threading.Semaphore(0)
-        self._make = make
+        self._fails = fails
         maker: Any = self.make
         self.keeper = Keeper(maker, self.say)
 
-    def make(self, port: int) -> Proxy:
-        proxy = self._make(port) if self.made else Proxy(port)
-        self.made.append(proxy)
-        return proxy
+    def make(self, port: int, listener: socket.socket) -> Proxy:
+        assert port == self.keeper.port
+        number = len(self.made)
+        self.made.append(Proxy(listener, fails=number < len(self._fails) and self._fails[number]))
+        return self.made[-1]
 
     def say(self, sentence: str) -> None:
         self.said.append(sentence)
@@ -57,35 +60,76 @@ class Stage:
         assert self.news.acquire(timeout=60)
         return self.said[-1]
 
+    def connect(self) -> socket.socket:
+        return socket.create_connection(("127.0.0.1", self.keeper.port), 60)
 
-def test_it_comes_back_on_the_same_port_a_few_times() -> None:
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    for _ in range(6000):
+        if condition():
+            return
+        threading.Event().wait(0.01)
+    raise AssertionError
+
+
+def test_it_starts_with_its_first_client_which_waits_for_it() -> None:
     stage = Stage()
     stage.keeper.start()
+    threading.Event().wait(0.05)
+    assert not stage.made
+    with stage.connect() as client:
+        wait_until(lambda: bool(stage.made))
+        taken, address = stage.made[0].listener.accept()
+        assert address == client.getsockname()
+        taken.close()
+    stage.keeper.stop()
+    assert stage.said == []
+
+
+def test_a_session_without_a_client_has_no_proxy() -> None:
+    stage = Stage()
+    stage.keeper.start()
+    stage.keeper.stop()
+    assert (stage.made, stage.said) == ([], [])
+
+
+def test_it_comes_back_a_few_times() -> None:
+    stage = Stage()
+    stage.keeper.start(at_once=True)
     for number in range(MAX_RESTARTS):
         stage.made[number].die(-9)
         assert stage.hear().startswith("the proxy has ended (signal 9); answers under way are lost.")
-        while len(stage.made) <= number + 1:
-            threading.Event().wait(0.01)
-        assert stage.made[-1].port == 4711
+        wait_until(lambda number=number: len(stage.made) > number + 1)
     stage.made[-1].die(1)
-    assert stage.hear().endswith("ended again (exit status 1): requests of the agent will fail from now on.")
+    assert stage.hear().endswith("ended (exit status 1); requests of the agent will fail from now on.")
+    with pytest.raises(OSError):
+        for _ in range(600):  # The port is closed a moment after the sentence.
+            stage.connect().close()
+            threading.Event().wait(0.01)
     stage.keeper.stop()
     assert len(stage.said) == MAX_RESTARTS + 1
 
 
 def test_it_says_when_it_cannot_come_back() -> None:
-    stage = Stage(lambda port: Proxy(port, fails=True))
-    stage.keeper.start()
+    stage = Stage(False, True)
+    stage.keeper.start(at_once=True)
     stage.made[0].die(1)
     stage.hear()
     assert stage.hear() == (
-        "it did not start: Error: address already in use. Requests of the agent will fail from now on."
+        "the proxy does not start, requests of the agent will fail from now on. Error: address already in use."
     )
+    stage.keeper.stop()
+
+
+def test_a_first_start_that_fails_is_an_error() -> None:
+    stage = Stage(True)
+    with pytest.raises(ProxyFailed):
+        stage.keeper.start(at_once=True)
     stage.keeper.stop()
 
 
 def test_an_end_that_was_asked_for_is_no_news() -> None:
     stage = Stage()
-    stage.keeper.start()
+    stage.keeper.start(at_once=True)
     stage.keeper.stop()
     assert stage.said == []

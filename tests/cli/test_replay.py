@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.cli.commands import ROOT, complaint, toolfix
 
-SCENARIO = ROOT / "recordings" / "chat" / "chat-python-dict"
+RECORDING = ROOT / "recordings" / "chat" / "chat-python-dict"
 
 
 def test_the_committed_recordings_do_not_drift() -> None:
@@ -19,7 +19,7 @@ def test_the_committed_recordings_do_not_drift() -> None:
 
 
 def test_drift_exits_1_and_shows_the_difference(tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(SCENARIO, tmp_path / "scenario"))
+    copy = Path(shutil.copytree(RECORDING, tmp_path / "recording"))
     (copy / "after.sse").write_bytes((copy / "after.sse").read_bytes().replace(b"Run the tests", b"Walk the dog"))
     result = toolfix("replay", str(copy), "--check")
     assert result.returncode == 1
@@ -27,7 +27,7 @@ def test_drift_exits_1_and_shows_the_difference(tmp_path: Path) -> None:
 
 
 def test_update_writes_what_the_client_gets_and_never_the_expectation(tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(SCENARIO, tmp_path / "scenario"))
+    copy = Path(shutil.copytree(RECORDING, tmp_path / "recording"))
     good = (copy / "after.sse").read_bytes()
     (copy / "after.sse").unlink()
     expectation = b'[{"status": "valid"}]'
@@ -39,7 +39,7 @@ def test_update_writes_what_the_client_gets_and_never_the_expectation(tmp_path: 
 
 
 def test_what_goes_up_is_checked_and_updated_too(tmp_path: Path) -> None:
-    copy = Path(shutil.copytree(ROOT / "recordings" / "chat" / "request-chat-refusal-told", tmp_path / "scenario"))
+    copy = Path(shutil.copytree(ROOT / "recordings" / "chat" / "request-chat-refusal-told", tmp_path / "recording"))
     good = (copy / "request-after.json").read_bytes()
     (copy / "request-after.json").write_bytes(good.replace(b"send the call again", b"never mind"))
     result = toolfix("replay", str(copy), "--check")
@@ -55,7 +55,7 @@ def test_what_goes_up_is_checked_and_updated_too(tmp_path: Path) -> None:
 
 
 def test_without_an_option_it_says_what_came_out() -> None:
-    assert b"chat-python-dict: 1 mended" in toolfix("replay", str(SCENARIO)).stdout
+    assert b"chat-python-dict: 1 mended" in toolfix("replay", str(RECORDING)).stdout
 
 
 def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     assert "flow.json is not a JSON object" in complaint(toolfix("replay", str(tmp_path)), 1)
     (tmp_path / "flow.json").write_text("{oops")
     assert "cannot be read" in complaint(toolfix("replay", str(tmp_path)), 1)
-    shutil.copytree(SCENARIO, tmp_path / "s")
+    shutil.copytree(RECORDING, tmp_path / "s")
     flow = json.loads((tmp_path / "s" / "flow.json").read_bytes())
     (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, "policy": {"toolfix_mode": "x"}}))
     assert "is not allowed" in complaint(toolfix("replay", str(tmp_path / "s")), 1)

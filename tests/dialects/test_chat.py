@@ -419,3 +419,41 @@ def test_past_the_limit_of_held_bytes_everything_passes_as_it_came() -> None:
     out, answer = mend(body + DONE, policy=Policy(max_held_bytes=3000))
     assert out == (body + DONE).encode()
     assert answer.limited and not answer.outcomes
+
+
+def test_choices_begin_in_their_order_though_the_call_of_the_first_waits() -> None:
+    """The SDK of OpenAI puts a choice where its first chunk arrives; a held one would be inserted at the wrong place."""
+    body = (
+        chunk({"role": "assistant", **piece(0, "a", "Bash", '{"command"')}, index=0)
+        + chunk({"role": "assistant", "content": "<"}, index=1)
+        + chunk({"role": "assistant", "content": "z"}, index=2)
+        + chunk(piece(0, arguments=': "ls"}'), index=0)
+        + "".join(chunk({}, reason, index=n) for n, reason in enumerate(("tool_calls", "stop", "stop")))
+        + DONE
+    )
+    out, _ = mend(body, question=question("Bash", n=3))
+    choices = [json.loads(data)["choices"][0] for data in events(out)[:-1]]
+    begun = list(dict.fromkeys(choice["index"] for choice in choices))
+    assert begun == [0, 1, 2]
+    assert [choice["index"] for choice in choices if choice["delta"].get("role")] == [0, 1, 2]
+    assert read(out).call_list() == [("Bash", '{"command": "ls"}')]
+
+
+def test_what_a_choice_says_beside_a_fragment_is_not_lost() -> None:
+    filters = {"hate": {"filtered": False, "severity": "safe"}}
+    half = {
+        "index": 0,
+        "delta": piece(0, arguments='"ls"}'),
+        "finish_reason": None,
+        "content_filter_results": filters,
+    }
+    body = (
+        chunk(piece(0, "a", "Bash", '{"command":'))
+        + line({"id": "c1", "object": "chat.completion.chunk", "model": "m", "choices": [half]})
+        + chunk({}, "tool_calls")
+        + DONE
+    )
+    out, _ = mend(body, question=BASH)
+    choices = [json.loads(data)["choices"][0] for data in events(out)[:-1]]
+    assert [choice.get("content_filter_results") for choice in choices].count(filters) == 1
+    assert read(out).call_list() == [("Bash", '{"command":"ls"}')]

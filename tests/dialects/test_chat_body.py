@@ -124,3 +124,13 @@ def test_a_refused_call_never_runs() -> None:
     choice = mended(body({"role": "assistant", "tool_calls": [call('{"command": "rm -rf /')]}, "length"), asked)
     assert choice["message"]["tool_calls"][0]["function"]["arguments"] == "{}"
     assert choice["finish_reason"] == "length"
+
+
+def test_empty_content_beside_valid_calls_stays() -> None:
+    raw = body({"role": "assistant", "content": "", "tool_calls": [call('{"command": "ls"}')]})
+    assert mend_whole(Response("chat"), raw) == raw
+
+
+def test_a_document_without_choices_passes_with_its_usage() -> None:
+    raw = json.dumps({"object": "response", "output": [], "usage": {"total_tokens": 3}}).encode()
+    assert mend_whole(Response("chat"), raw) == raw

@@ -144,7 +144,7 @@ def test_reasoning_is_never_searched() -> None:
 def test_without_declared_tools_nothing_is_searched() -> None:
     body = stream(HERMES, 5)
     assert mend(body)[0] == body
-    assert mend(body, question=ASKED, policy=Policy(text_calls=False))[0] == body
+    assert mend(body, question=ASKED, policy=Policy(text_calls="off"))[0] == body
 
 
 def test_text_that_is_cut_in_a_value_stays_text() -> None:

@@ -319,16 +319,14 @@ def test_any_other_malformed_call_goes_on_as_it_came(code: str) -> None:
 @pytest.mark.parametrize(
     "before",
     [
-        "I will not run the call on this page:\n\n",
         "The page says:\n\n```\n",
         "> ",
         "<think>maybe ",
         "Shall I run this?\n\n",
         "The docs show `",
-        "cat <<EOF\n",
     ],
 )
-def test_a_malformed_call_that_the_text_before_it_quotes_or_refuses_goes_on_as_it_came(before: str) -> None:
+def test_a_malformed_call_that_the_text_before_it_quotes_goes_on_as_it_came(before: str) -> None:
     end = malformed("print(default_api.Bash(command='ls'))")
     both = said(text(before), finish="MALFORMED_FUNCTION_CALL", message=end["candidates"][0]["finishMessage"])
     words = [said(text(before[:4])), *(said(text(letter)) for letter in before[4:])]
@@ -337,7 +335,17 @@ def test_a_malformed_call_that_the_text_before_it_quotes_or_refuses_goes_on_as_i
         assert (out, held.calls, held.finishes) == (body, [], ["MALFORMED_FUNCTION_CALL"])
 
 
-@pytest.mark.parametrize("before", ["Listing now.\n", "I'll look.", "```sh\nls\n```\n\nNow I run it.\n\n"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Listing now.\n",
+        "I'll look.",
+        "```sh\nls\n```\n\nNow I run it.\n\n",
+        # Words do not decide, here as for any written call.
+        "I will not run the call on this page:\n\n",
+        "cat <<EOF\n",
+    ],
+)
 def test_a_malformed_call_behind_other_text_is_made(before: str) -> None:
     end = malformed("print(default_api.Bash(command='ls'))")
     both = said(text(before), finish="MALFORMED_FUNCTION_CALL", message=end["candidates"][0]["finishMessage"])
@@ -491,12 +499,12 @@ def test_auto_knows_it_by_its_first_event() -> None:
 
 
 def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolcalls.dialects.gemini.writer import GeminiWriter
+    from toolcalls.protocols.gemini import Gemini
 
     def broken(*_: object) -> bytes:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(GeminiWriter, "call", broken)
+    monkeypatch.setattr(Gemini, "write", broken)
     body = stream(said(text("I look: ")), said(call("BASH", LS)), said(text(""), finish="STOP"))
     out, answer = mend(body, protocol="gemini", question=TOOLS, may_fail=True)
     assert out.decode() == body
@@ -524,7 +532,7 @@ def test_the_path_tells_protocol_and_stream() -> None:
 
 
 @pytest.mark.parametrize("directory", sorted(RECORDINGS.iterdir()), ids=lambda path: path.name)
-def test_what_clients_get_of_every_scenario_is_legal(directory: Path) -> None:
+def test_what_clients_get_of_every_recording_is_legal(directory: Path) -> None:
     recording = store.load(directory)
     held = read(recording.after or b"")
     expected = recording.delivered

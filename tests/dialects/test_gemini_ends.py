@@ -9,9 +9,8 @@ import pytest
 
 from tests.dialects.test_gemini import LS, TEXT_CALL, TOOLS, call, malformed, run, said, stream, text
 from tests.splits import mend
-from toolcalls.dialects.gemini.writer import GeminiWriter
 from toolcalls.policy import Policy
-from toolcalls.request.request import read_request
+from toolcalls.protocols.gemini import Gemini
 
 Json = dict[str, Any]
 RM = {"command": "rm -rf /home/user/tmp"}
@@ -41,16 +40,12 @@ def test_half_an_event_ends_an_answer_that_was_cut_off() -> None:
 
 
 def test_nothing_is_made_of_the_text_of_an_answer_that_does_not_say_that_it_is_complete() -> None:
-    schema = {"type": "OBJECT", "properties": {"a": {"type": "NUMBER"}}, "required": ["a"]}
-    config = {"responseMimeType": "application/json", "responseSchema": schema}
-    asked = read_request({"contents": [], "generationConfig": config})
-    for words, request in ((TEXT_CALL, TOOLS), ('```json\n{"a": 1}\n```', asked)):
-        event = said(text(words))
-        for body in (json.dumps(event), json.dumps([event]), stream(event)):
-            assert mend(body, protocol="gemini", question=request)[0].decode() == body
-        whole = said(text(words), finish="STOP")
-        for body in (json.dumps(whole), json.dumps([whole]), stream(whole)):
-            assert mend(body, protocol="gemini", question=request)[0].decode() != body
+    event = said(text(TEXT_CALL))
+    for body in (json.dumps(event), json.dumps([event]), stream(event)):
+        assert mend(body, protocol="gemini", question=TOOLS)[0].decode() == body
+    whole = said(text(TEXT_CALL), finish="STOP")
+    for body in (json.dumps(whole), json.dumps([whole]), stream(whole)):
+        assert mend(body, protocol="gemini", question=TOOLS)[0].decode() != body
     stays(json.dumps(said(text(TEXT_CALL, thought=True))))
 
 
@@ -130,7 +125,9 @@ def test_another_candidate_does_not_show_that_a_call_is_complete() -> None:
     stopped = {"candidates": [{"finishReason": "STOP", "index": 0}, SECOND]}
     stays(stream(said(call("Bash", LS)), stopped))
     for events in ([other, end("STOP")], [stopped]):
-        stays(stream(said(text(TEXT_CALL)), *events))
+        assert run(stream(said(text(TEXT_CALL)), *events))[0].calls == [("Bash", LS)], (
+            "another answer follows no text"
+        )
     mended = run(stream(said(call("BASH", LS)), other, end("STOP")))[1]
     assert '"name":"Bash","args":{"command":"ls"}}}],"role":"model"},"index":0' in mended
 
@@ -144,7 +141,7 @@ def test_a_malformed_call_that_we_fail_at_goes_on_as_it_came(monkeypatch: pytest
     def broken(*_: object) -> bytes:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(GeminiWriter, "call", broken)
+    monkeypatch.setattr(Gemini, "write", broken)
     for failing in (stream(quoted), stream(said(call("BASH", LS), finish="STOP")), stream(quoted, end("STOP"))):
         assert mend(failing, protocol="gemini", question=TOOLS, may_fail=True)[0].decode() == failing
     message = quoted["candidates"][0]["finishMessage"]

@@ -133,24 +133,32 @@ def test_a_valid_call_goes_out_at_its_stop():
     assert b"tool_use" in run.feed(stop(0))
 
 
-def test_a_broken_call_waits_for_the_stop_reason_and_text_behind_it_does_not():
+def test_a_broken_call_waits_for_the_block_behind_it():
     run = Run()
     assert run.feed(begin()) == begin()
     assert run.feed(tool(0, "{'file_path': '/src/a.py'}")) == b""
-    for piece in (text_start(1), say(1, "Meanwhile"), say(1, " I talk"), stop(1)):
-        assert run.feed(piece) == piece.replace(b'"index": 1', b'"index": 0')
+    call, _, text = run.feed(text_start(1)).partition(text_start(1))
+    assert b"/src/a.py" in call and text == b""
+    for piece in (say(1, "Meanwhile"), say(1, " I talk"), stop(1)):
+        assert run.feed(piece) == piece
+
+
+def test_a_broken_call_that_nothing_follows_waits_for_the_end():
+    run = Run()
+    run.feed(begin())
+    assert run.feed(tool(0, "{'file_path': '/src/a.py'}")) == b""
     # Another reason may follow, which says that the answer was cut off.
     assert run.feed(reason("tool_use")) == b""
-    out = run.feed(MESSAGE_STOP)
-    assert out.count(b"content_block_start") == 2
-    assert b"/src/a.py" in out
+    assert b"/src/a.py" in run.feed(MESSAGE_STOP)
 
 
-def test_thinking_between_calls_keeps_its_bytes_but_for_the_index():
+def test_thinking_beside_an_open_call_keeps_its_words_and_its_signature():
     signed = thinking(1, "I \\u003cthink", 'so. "index": 7', signature="Eq/+==")
     run = Run()
-    run.feed(begin() + tool(0, "{'file_path': 'a'}"))
-    assert run.feed(signed) == signed.replace(b'"index": 1', b'"index": 0')
+    run.feed(begin() + tool_start(0) + fragment(0, A[:5]))
+    renumbered = signed.replace(b'"index": 1', b'"index": 0')
+    read = [json.loads(line[6:]) for line in run.feed(signed).splitlines() if line.startswith(b"data: ")]
+    assert read == [json.loads(line[6:]) for line in renumbered.splitlines() if line.startswith(b"data: ")]
 
 
 def test_the_keys_that_a_server_adds_to_a_call_are_kept():

@@ -144,7 +144,7 @@ def test_a_text_around_calls_stays_one_block_as_in_a_stream():
     foreign = '<tool_call>\n{"name": "Nope", "arguments": {}}\n</tool_call>'
     said = answer({"type": "text", "text": f"I do it.\n{foreign}\n{call}\n"}, why="end_turn")
     text, found = through(said)["content"]
-    assert text == {"type": "text", "text": f"I do it.\n{foreign}"}
+    assert text == {"type": "text", "text": f"I do it.\n{foreign}\n"}
     assert (found["type"], found["name"], found["input"]) == ("tool_use", "Read", {"file_path": "/a"})
 
 

@@ -95,6 +95,24 @@ def test_a_call_that_has_no_reading_is_never_valid_json_at_the_client(arguments,
     assert outcomes[0].status == "refused"
 
 
+def test_a_refused_call_that_the_client_holds_makes_end_turn_untrue():
+    message, _ = client(begin() + tool_start(0) + fragment(0, '"/a"}') + end("end_turn"))
+    assert message.calls == [("Read", None)]
+    assert message.stop_reason == "tool_use"
+
+
+def test_a_second_end_of_a_call_that_waits_does_not_close_its_block():
+    message, _ = client(begin() + tool_start(0) + stop(None) + stop(0) + end())
+    assert [name for name, _ in message.calls] == ["Read"]
+
+
+def test_a_call_that_began_to_flow_ends_before_those_behind_it_begin():
+    again = tool_start(0) + tool_start(1, "t2") + tool_start(0) + fragment(1, A)
+    message, outcomes = client(begin() + again + end())
+    assert message.calls[0] == ("Read", None)
+    assert {outcome.status for outcome in outcomes} == {"refused"}
+
+
 def test_the_prefix_of_a_refused_call_is_spoilt_for_readers_of_prefixes():
     out, outcomes = mended(begin() + tool(0, '{"file_path": "/a", ', "nonsense") + end(), aggregate=False)
     assert outcomes[0].arguments == '{"file_path": "/a", ,\x1a'
@@ -141,9 +159,10 @@ def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_
 
 def test_a_second_call_at_the_index_of_the_flowing_one_is_another_call():
     body = begin() + tool_start(0) + fragment(0, A) + tool_start(0, "t2") + fragment(0, B[:5]) + tool_start(0, "t3")
-    message, _ = client(body + fragment(0, A) + stop(0) + text(1, "So") + end())
-    # The second one is broken, and nobody knows whether its end is in the third: neither runs.
-    assert [name and given for name, given in message.calls] == [json.loads(A), None, {}]
+    message, outcomes = client(body + fragment(0, A) + stop(0) + text(1, "So") + end())
+    # The second one is broken, and nobody knows whether its end is in the third: neither goes out early, or runs.
+    assert [name and given for name, given in message.calls] == [json.loads(A), {}, {}]
+    assert [outcome.status for outcome in outcomes] == ["valid", "refused", "refused"]
     assert message.text == "So"
 
 
@@ -210,10 +229,10 @@ def test_a_failure_after_the_waiting_text_went_out_sends_nothing_twice(monkeypat
     body = begin() + tool_start(0) + text_start(1) + say(1, "So") + fragment(0, A) + stop(0) + stop(1)
     run = Run(aggregate=False)
     out = run.feed(body)
-    monkeypatch.setattr(Mender, "mend_rest", fail)
-    out += run.feed(tool_start(2, "t2") + fragment(2, "{'x'") + fragment(2, ": 1}") + end())
+    monkeypatch.setattr(Mender, "decide", fail)
+    out += run.feed(tool_start(2, "t2") + fragment(2, "{'x'") + fragment(2, ": 1}") + stop(2) + end())
     assert isinstance(run.answer.failure, RuntimeError)
     assert out.count(b'"So"') == 1
     assert out.count(b"src/a.py") == 1
-    assert out.endswith(fragment(2, ": 1}") + end())
+    assert out.endswith(fragment(2, ": 1}") + stop(2) + end())
     assert out.count(b"'x'") == 1

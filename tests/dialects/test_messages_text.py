@@ -92,7 +92,7 @@ def test_several_calls_and_the_white_space_between_them() -> None:
 
 def test_text_is_never_late_and_what_was_untouched_keeps_its_bytes() -> None:
     run = Run()
-    for said in (begin(), text_start(0), say(0, "Let me look. "), say(0, "a\nb"), PING, say(0, "c")):
+    for said in (begin(), text_start(0), say(0, "Let me look. "), say(0, "a\nb"), PING, say(0, "c\n")):
         assert run.feed(said) == said
     assert run.feed(say(0, "<tool")) == b""
     assert run.answer.holding
@@ -139,7 +139,7 @@ def test_thinking_is_never_searched() -> None:
 def test_without_declared_tools_nothing_is_searched() -> None:
     body = answered(*deltas(CALL, 5))
     assert mended(body, request={"stream": True})[0] == body
-    assert mended(body, text_calls=False)[0] == body
+    assert mended(body, text_calls="off")[0] == body
 
 
 def test_a_tool_that_the_user_does_not_want_touched_stays_text() -> None:
@@ -256,3 +256,9 @@ def test_in_a_body_too_a_structured_call_wins() -> None:
     question = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}]})
     out = json.loads(mend_whole(Response("messages", question), json.dumps(message).encode()))
     assert out["content"] == [real]
+
+
+def test_a_citation_stays_behind_text_that_may_become_a_call() -> None:
+    cited = delta(0, type="citations_delta", citation={"type": "char_location", "document_index": 0})
+    body = begin() + text_start(0) + say(0, "<tool") + cited + stop(0) + end("end_turn")
+    assert mended(body)[0] == body

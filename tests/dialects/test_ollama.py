@@ -10,9 +10,9 @@ import pytest
 
 from tests.splits import mend
 from tests.validators import ollama as strict
-from toolcalls.dialects.ollama.writer import OllamaWriter
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
+from toolcalls.protocols.ollama import Ollama
 from toolcalls.recording import store
 from toolcalls.request.request import Request, read_request
 
@@ -257,15 +257,12 @@ def test_half_a_line_ends_an_answer_that_was_cut_off() -> None:
 
 
 def test_a_line_alone_that_is_not_the_last_one_is_a_stream_that_was_cut_off() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "number"}}, "required": ["a"]}
-    asked = read_request({"model": "qwen3", "format": schema}, "ollama")
-    for text, request in ((TEXT_CALL, ASKED), ('```json\n{"a": 1}\n```', asked)):
-        begun = line(text)
-        for body in (begun, begun.rstrip("\n"), json.dumps(json.loads(begun), indent=1)):
-            for protocol in ("ollama", "auto"):
-                assert mend(body, protocol=protocol, question=request)[0].decode() == body
-        whole = done("stop", text).rstrip("\n")
-        assert mend(whole, protocol="ollama", question=request)[0].decode() != whole
+    begun = line(TEXT_CALL)
+    for body in (begun, begun.rstrip("\n"), json.dumps(json.loads(begun), indent=1)):
+        for protocol in ("ollama", "auto"):
+            assert mend(body, protocol=protocol, question=ASKED)[0].decode() == body
+    whole = done("stop", TEXT_CALL).rstrip("\n")
+    assert mend(whole, protocol="ollama", question=ASKED)[0].decode() != whole
     thought = line("", thinking=TEXT_CALL).rstrip("\n")
     assert mend(thought, protocol="ollama", question=ASKED)[0].decode() == thought
 
@@ -289,7 +286,7 @@ def test_our_own_exception_gives_back_what_came(monkeypatch: pytest.MonkeyPatch)
     def broken(*_: object) -> bytes:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(OllamaWriter, "call", broken)
+    monkeypatch.setattr(Ollama, "write", broken)
     came = [call("Bash", "{'command': 'ls'}", "a", 0), call("Bash", {"timeout": 1.5}, "b", 1)]
     body = line("I look: ", came[0]) + done("stop", "And", came[1])
     out, answer = mend(body, protocol="ollama", question=ASKED, may_fail=True)
@@ -321,7 +318,7 @@ def test_lines_of_ours_have_no_character_that_python_clients_cut_at() -> None:
 
 
 @pytest.mark.parametrize("directory", sorted((ROOT / "recordings" / "ollama").iterdir()), ids=lambda path: path.name)
-def test_what_clients_get_of_every_scenario_is_legal(directory: Path) -> None:
+def test_what_clients_get_of_every_recording_is_legal(directory: Path) -> None:
     recording = store.load(directory)
     before = recording.before
     cut = not before.rstrip().endswith(b"}") or before.endswith(b'"done":false}')

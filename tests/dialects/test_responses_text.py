@@ -48,7 +48,7 @@ def test_several_calls() -> None:
 
 
 def test_text_is_never_late_and_what_was_untouched_keeps_its_bytes() -> None:
-    upstream = Upstream().message("Let me look. ", "a\nb", "c", "<tool", "box> it").end()
+    upstream = Upstream().message("Let me look. ", "a\nb", "c\n", "<tool", "box> it").end()
     subject = answer()
     events = [written([event]) for event in upstream.events]
     held = next(number for number, event in enumerate(events) if b'"<tool"' in event)
@@ -210,3 +210,21 @@ def test_where_no_call_is_wanted_an_answer_asked_for_as_json_is_not_searched(str
     upstream = Upstream().message(CALL).end()
     body = upstream.bytes() if stream else json.dumps(upstream.events[-1]["response"]).encode()
     assert mend(body, protocol="responses", question=read_request(asked))[0] == body
+
+
+@pytest.mark.parametrize("held", ["see [", "a <"])
+def test_a_citation_does_not_go_before_text_that_is_held(held: str) -> None:
+    upstream = Upstream().message("I look: ", held, "b").end()
+    at = next(number for number, event in enumerate(upstream.events) if event.get("delta") == "b")
+    where = {"item_id": "msg_0", "output_index": 0, "content_index": 0, "annotation_index": 0}
+    cited = {"type": "response.output_text.annotation.added", **where, "annotation": {"type": "url_citation"}}
+    upstream.events.insert(at, cited)
+    upstream.events = [{**event, "sequence_number": number} for number, event in enumerate(upstream.events)]
+    out, _ = mend(upstream.bytes(), protocol="responses", question=QUESTION)
+    kinds = [json.loads(line[6:])["type"] for line in out.decode().splitlines() if line.startswith("data: ")]
+    said = "".join(
+        json.loads(line[6:]).get("delta", "|")
+        for line in out.decode().splitlines()
+        if '"delta"' in line or "url_cit" in line
+    )
+    assert said.startswith(f"I look: {held}|b") and kinds[-1] == "response.completed"

@@ -85,7 +85,7 @@ def test_an_exception_delivers_everything_as_it_came(monkeypatch: pytest.MonkeyP
         raise RuntimeError("boom")
 
     subject = socket()
-    monkeypatch.setattr(Mender, "mend", boom)
+    monkeypatch.setattr(Mender, "decide", boom)
     messages = frames(Upstream().message("a").call("shell", "{'command': 'ls'}").message("b").end())
     out = deliver(subject, messages)
     assert sorted(out) == sorted(messages)
@@ -112,6 +112,15 @@ def test_a_fragment_that_nobody_can_read_does_not_go_out_before_its_call() -> No
     assert read(out).calls() == [("function_call", "shell", '{"command":"ls"}')]
 
 
+def test_a_keepalive_is_numbered_like_the_events_around_it() -> None:
+    upstream = Upstream().message("a ", "<", "b").end()
+    held = next(at for at, event in enumerate(upstream.events) if event.get("delta") == "<")
+    upstream.events.insert(held + 1, {"type": "keepalive"})
+    upstream.events = [{**event, "sequence_number": number} for number, event in enumerate(upstream.events)]
+    numbers = [json.loads(message)["sequence_number"] for message in deliver(socket(), frames(upstream))]
+    assert numbers == sorted(set(numbers))
+
+
 def test_the_type_of_a_message_is_known_wherever_it_stands() -> None:
     subject = socket()
     events = Upstream().call("shell", "{'command': 'ls'}").end().events
@@ -122,7 +131,7 @@ def test_the_type_of_a_message_is_known_wherever_it_stands() -> None:
 def test_with_aggregation_off_the_first_fragment_is_delivered_at_once() -> None:
     subject = socket(aggregate=False)
     delivered = [subject.server_message(m) for m in frames(Upstream().call("shell", '{"command":', '"ls"}').end())]
-    assert all(delivered[:5])
+    assert all(delivered[:2]) and all(delivered[3:5]), "the announcement goes with the first fragment"
 
 
 def test_the_ids_and_texts_of_a_connection_are_remembered_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from tests.splits import feed
 from toolcalls.engine import Response
 from toolcalls.mend.mender import Mender
 from toolcalls.request.request import read_request
-from toolcalls.turn import text_search as prose
+from toolcalls.textcalls.search import Search
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
 TEXT = f"One.\n{CALL}\n{CALL.replace('/a', '/b')}\nTwo <tool\nThree <tool_cal"
@@ -50,7 +50,7 @@ def test_an_exception_in_the_search_loses_nothing(
     protocol: Protocol, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = protocol.stream(deltas(TEXT, size), False)
-    real = prose.Scanner.feed
+    real = Search.feed
     for fatal in range(0, len(TEXT) // size + 1, 3):
         count = 0
 
@@ -61,10 +61,10 @@ def test_an_exception_in_the_search_loses_nothing(
                 raise Boom
             return real(self, text)
 
-        monkeypatch.setattr(prose.Scanner, "feed", feed_scanner)
+        monkeypatch.setattr(Search, "feed", feed_scanner)
         answer = Response(protocol.name, QUESTION)
         out = said(feed(answer, [body]))
-        monkeypatch.setattr(prose.Scanner, "feed", real)
+        monkeypatch.setattr(Search, "feed", real)
         assert isinstance(answer.failure, Boom) or count <= fatal
         assert out == TEXT, "every character once, and in its place"
 
@@ -74,7 +74,7 @@ def test_an_exception_in_the_mending_loses_nothing(protocol: Protocol, monkeypat
     def mend(*_: Any, **__: Any) -> None:
         raise Boom
 
-    monkeypatch.setattr(Mender, "mend", mend)
+    monkeypatch.setattr(Mender, "decide", mend)
     for size in (1, 5, 1000):
         answer = Response(protocol.name, QUESTION)
         out = said(feed(answer, [protocol.stream(deltas(AT_THE_END, size), False)]))

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
-from toolcalls.dialects.zai import reader
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
+from toolcalls.protocols import zai
 from toolcalls.request.request import Request
 
 LS = '{"command":"ls"}'
@@ -486,7 +486,7 @@ def test_an_exception_ends_the_stream_with_an_error_event(monkeypatch: pytest.Mo
 
     answer = Response(protocol, question())
     out = answer.feed(Backend().delta("a").stream)
-    monkeypatch.setattr(reader, "patch_of", explode)
+    monkeypatch.setattr(zai, "patch_of", explode)
     out += answer.feed(Backend().delta("b").delta("c").stream)
     monkeypatch.undo()
     out += answer.feed(Backend().delta("d").stream) + answer.close()

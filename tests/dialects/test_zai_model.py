@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.dialects.zai_streams import CLOSED, TOOLS, WRAPPER, Backend, block, convert, received, units, utf16
-from toolcalls.dialects.zai.document import Document, text_of_units
-from toolcalls.dialects.zai.document_reader import DocumentReader, NewPart
-from toolcalls.turn.parts import ReasoningDelta, TextDelta
+from toolcalls.parts import Text, Thought
+from toolcalls.protocols.zai_block import joined
+from toolcalls.protocols.zai_document import Document, New, Units
 
 # The model
 
@@ -159,21 +159,20 @@ def edits(draw: st.DrawFn) -> tuple[list[tuple[int, str]], str]:
 @given(edits())
 def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[int, str]], str]):
     steps, final = case
-    reader = DocumentReader()
+    reader = Document()
     said = [item for index, text in steps for item in reader.edit(index, text)]
     said += reader.finish()
     content, reasoning, calls = model(final)
     assert of_units(utf16(reader.content.text)) == content
     assert of_units(utf16(reader.reasoning.text)) == reasoning
-    found = [reader_block.call(reader.document) for reader_block in reader.blocks]
-    assert [(call.name, call.arguments) for call in found] == [call[:2] for call in calls]
+    assert [(call.name, call.arguments) for call in reader.blocks] == [call[:2] for call in calls]
     if not reader.rewritten:
         # What was sent and cut away later cannot be taken back.
-        assert sent(said, TextDelta).startswith(content)
-        assert sent(said, ReasoningDelta).startswith(reasoning)
+        assert sent(said, Text).startswith(content)
+        assert sent(said, Thought).startswith(reasoning)
 
 
-def sent(said: list[NewPart], kind: type[TextDelta | ReasoningDelta]) -> str:
+def sent(said: list[New], kind: type[Text | Thought]) -> str:
     return of_units(utf16("".join(item.text for item in said if isinstance(item, kind))))
 
 
@@ -182,17 +181,17 @@ def sent(said: list[NewPart], kind: type[TextDelta | ReasoningDelta]) -> str:
 def test_a_document_of_random_edits_reads_like_the_same_document_in_one_piece(
     first: str, changes: list[tuple[int, str]]
 ):
-    reader, plain = DocumentReader(), b""
+    reader, plain = Document(), b""
     for index, text in [(0, first), *changes]:
         reader.edit(index, text)
         plain = apply(plain, index, text)
     reader.finish()
-    fresh = DocumentReader()
+    fresh = Document()
     fresh.append(of_units(plain))
     fresh.finish()
     assert reader.content.text == fresh.content.text
     assert reader.reasoning.text == fresh.reasoning.text
-    assert [b.call(reader.document) for b in reader.blocks] == [b.call(fresh.document) for b in fresh.blocks]
+    assert reader.blocks == fresh.blocks
 
 
 @settings(max_examples=100, deadline=None)
@@ -217,10 +216,10 @@ def test_a_stream_of_edits_gives_the_calls_of_the_model_however_it_is_cut(
 
 @given(st.text(max_size=40), st.integers(-3, 90))
 def test_a_cut_counts_utf16_units_and_never_splits_a_pair(text: str, index: int):
-    document = Document()
+    document = Units()
     document.append(text)
     cut = document.cut(index)
     expected = apply(utf16(text), index, "")
     assert cut == len(expected) // 2
-    assert text_of_units(document.units(0, cut)) == of_units(expected)
+    assert joined(document.read(0, cut)) == of_units(expected)
     assert len(document) == units(text)

@@ -9,8 +9,6 @@ import pytest
 
 from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
 from toolcalls.engine import Response
-from toolcalls.textcalls.scanner import Scanner
-from toolcalls.work import TooMuchWork
 
 LS = '{"command":"ls"}'
 CALL = f'<tool_call>\n{{"name": "Bash", "arguments": {LS}}}\n</tool_call>'
@@ -171,20 +169,3 @@ def test_chunks_have_one_id_although_the_upstream_names_it_while_text_is_held() 
     backend = Backend().delta("<tool_call").say(id="other", model="m", phase="other").delta("s are nice.").done()
     answer = got(backend)
     assert (answer["content"], len(answer["ids"]), answer["roles"]) == ("<tool_calls are nice.", 1, 1)
-
-
-@pytest.mark.parametrize("method", ["feed", "close"])
-def test_a_text_that_takes_too_much_work_to_search_costs_nobody_the_answer(
-    monkeypatch: pytest.MonkeyPatch, method: str
-) -> None:
-    def give_up(*_: Any) -> Any:
-        raise TooMuchWork
-
-    answer = Response("zai", question())
-    out = answer.feed(Backend().delta(THOUGHT).delta(CALL[:20]).stream)
-    monkeypatch.setattr(Scanner, method, give_up)
-    out += answer.feed(Backend().delta(CALL[20:]).become(block("Bash", LS)).done().stream) + answer.close()
-    client = received(b"".join(out))
-    assert not answer.limited and answer.failure is None
-    assert client["content"].startswith(THOUGHT + CALL)
-    assert (calls(client), client["finish_reason"]) == ([BASH], "tool_calls")

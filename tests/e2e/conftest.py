@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from toolcalls.cli.certificate import write_certificate
+from tests.http2 import Http2Upstream
+from tests.upstream import Upstream, write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Upstream
 
 from .running import Run, client_environment, command
 from .stage import Asking, Clients, Plays, Start, Way, request_body
@@ -32,7 +32,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def upstream(plays: Plays, certificate: Path) -> Iterator[Upstream]:
     """TLS, HTTP/1.1 and HTTP/2."""
-    with Upstream(plays, certificate) as upstream:
+    with Http2Upstream(plays, certificate) as upstream:
         yield upstream
 
 

@@ -10,6 +10,7 @@ bytes instead: a line {"chunk"} for each piece as it arrives, then {"status", "h
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import ssl
 import sys
@@ -100,10 +101,18 @@ def chat(job: Job, told: dict[str, Any]) -> None:
         told["text"] = choice.message.content or ""
         told["content_is_null"] = choice.message.content is None
         told["finish"] = choice.finish_reason
-        for call in choice.message.tool_calls or []:
-            told["calls"].append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
+        told["calls"] = function_calls(choice.message)
         return
     chat_stream(raw.parse(), told)
+
+
+def function_calls(message: Any) -> list[dict[str, Any]]:
+    """The calls of functions; those of custom tools pass as they came, and have no outcome."""
+    return [
+        {"id": call.id, "name": call.function.name, "arguments": call.function.arguments}
+        for call in message.tool_calls or []
+        if call.type == "function"
+    ]
 
 
 def chat_helper(client: openai.OpenAI, job: Job, told: dict[str, Any]) -> None:
@@ -117,8 +126,7 @@ def chat_helper(client: openai.OpenAI, job: Job, told: dict[str, Any]) -> None:
     told["role"] = final.choices[0].message.role
     told["text"] = final.choices[0].message.content or ""
     told["finish"] = final.choices[0].finish_reason
-    for call in final.choices[0].message.tool_calls or []:
-        told["calls"].append({"id": call.id, "name": call.function.name, "arguments": call.function.arguments})
+    told["calls"] = function_calls(final.choices[0].message)
 
 
 def chat_stream(chunks: Iterable[Any], told: dict[str, Any]) -> None:
@@ -129,6 +137,8 @@ def chat_stream(chunks: Iterable[Any], told: dict[str, Any]) -> None:
             told["text"] += choice.delta.content or ""
             told["finish"] = choice.finish_reason or told["finish"]
             for delta in choice.delta.tool_calls or []:
+                if delta.function is None:
+                    continue  # A custom tool's call.
                 if delta.index not in calls:
                     calls[delta.index] = {"id": "", "name": "", "arguments": "", "deltas": 0}
                     told["calls"].append(calls[delta.index])
@@ -317,7 +327,11 @@ APIS: dict[str, Callable[[Job, dict[str, Any]], None]] = {
 
 
 def main() -> None:
+    # A stream that was not read to its end closes itself when it is collected. In the middle of another read on the
+    # same HTTP/2 connection it would wait for a lock that this thread holds, so garbage is collected between requests.
+    gc.disable()
     for line in sys.stdin:
+        gc.collect(1)
         job = json.loads(line)
         told: dict[str, Any] = {"calls": [], "text": "", "finish": "", "error": "", "http_version": ""}
         try:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.recording.store import Recording
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.upstream import Play, Seen
 from tests.validators.history import VALIDATORS, Illegal
-from toolcalls.cli.upstream import Play, Seen
 
 from .stage import DOCUMENT, DONE, EVENT_STREAM, chat_event
 

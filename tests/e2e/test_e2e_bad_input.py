@@ -13,8 +13,8 @@ import brotli
 import pytest
 
 from scripts.shared import zstd_writer
+from tests.upstream import Play, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 
 from .stage import (
     CHAT,

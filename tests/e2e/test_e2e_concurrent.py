@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.upstream import Upstream, recordings_by_path
 from toolcalls.cli.demo import fetch
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Upstream, recordings_by_path
 from toolcalls.recording import store
 
 from .stage import ROOT
@@ -29,6 +29,6 @@ def test_fifty_answers_at_once_do_not_mix(
         ProxyProcess(tmp_path, trusting) as proxy,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        received = list(pool.map(lambda recording: fetch(proxy, upstream, recording), chosen))
+        received = list(pool.map(lambda recording: fetch(proxy, upstream.url, recording), chosen))
     for recording, got in zip(chosen, received, strict=True):
         assert got == recording.after, recording.name

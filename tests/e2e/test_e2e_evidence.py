@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.upstream import Play, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
@@ -116,7 +116,7 @@ def test_a_full_disk_loses_no_answer(
     start: Start, tmp_path: Path, plays: Plays, upstream: Upstream, clients: Clients
 ) -> None:
     plays.add("failing", Play(broken_call(), headers=EVENT_STREAM))
-    with small_disk(tmp_path / "disk", "size=128k"):
+    with small_disk(tmp_path / "disk", "size=128k,mode=700"):
         process = start("--set", f"toolfix_record={tmp_path / 'disk'}")
         ask_until_it_fails(tmp_path / "disk", process, upstream, clients, "No space left on device")
         process.stop()
@@ -126,7 +126,7 @@ def test_a_directory_that_becomes_read_only_loses_no_answer(
     start: Start, tmp_path: Path, plays: Plays, upstream: Upstream, clients: Clients
 ) -> None:
     plays.add("failing", Play(broken_call(), headers=EVENT_STREAM))
-    with small_disk(tmp_path / "disk", "size=8m"):
+    with small_disk(tmp_path / "disk", "size=8m,mode=700"):
         process = start("--set", f"toolfix_record={tmp_path / 'disk'}")
         subprocess.run(["mount", "-o", "remount,ro", str(tmp_path / "disk")], check=True)
         ask_until_it_fails(tmp_path / "disk", process, upstream, clients, "Read-only file system")

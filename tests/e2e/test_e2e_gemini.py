@@ -1,4 +1,4 @@
-"""Google's own Python client reads Gemini's scenarios through a real mitmdump, and ends with the right calls."""
+"""Google's own Python client reads Gemini's recordings through a real mitmdump, and ends with the right calls."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.upstream import Play, Seen, Upstream
 from tests.validators import strict_hosts
 from tests.validators.strict_hosts import Rejected
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
 
 from .stage import DOCUMENT, EVENT_STREAM, Clients, Plays, chat_event
 from .talk import SPEECHES, Json, Said, Speech

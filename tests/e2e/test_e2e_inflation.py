@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.bombs import BOMBS
+from tests.upstream import Play, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 from toolcalls.wire.encoding import MAX_INFLATED
 
 from .stage import (

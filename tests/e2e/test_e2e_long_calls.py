@@ -7,10 +7,9 @@ import json
 import pytest
 
 from scripts.shared.answer_writers import Chat, Messages, Responses, Writer
-from toolcalls.cli.upstream import Play, Upstream
+from tests.upstream import Play, Upstream
 from toolcalls.engine import Response
-from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
+from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS, BodyStream
 
 from .stage import EVENT_STREAM, Clients, Plays
 
@@ -41,7 +40,7 @@ def held(protocol: str) -> list[bytes]:
     for event in WRITERS[protocol].call("call_1", "Bash", json.dumps(ARGUMENTS), ""):
         now += KEEP_ALIVE_SECONDS
         out += stream.feed(event)
-    return [*out, *stream.end(sure=True)]
+    return [*out, *stream.end()]
 
 
 @pytest.mark.parametrize("helper", [False, True], ids=["raw stream", "helper"])

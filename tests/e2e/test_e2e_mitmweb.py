@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from mitmproxy import version
 
+from tests.upstream import Play, Upstream
 from toolcalls.cli.proxy_process import SCRIPT, ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 
 from .stage import CHAT, EVENT_STREAM, PATIENCE, Clients, Plays, broken_call, free_port
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.upstream import Upstream, recordings_by_path
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Upstream, recordings_by_path
 from toolcalls.recording import store
 
 from .stage import ROOT, Clients

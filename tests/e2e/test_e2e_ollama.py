@@ -1,4 +1,4 @@
-"""Ollama's own Python client reads its scenarios through a real mitmdump, and ends with the right calls."""
+"""Ollama's own Python client reads its recordings through a real mitmdump, and ends with the right calls."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.cli.upstream import Play, Upstream
+from tests.upstream import Play, Upstream
 
 from .running import PATIENCE, client_environment
 from .stage import CHAT, EVENT_STREAM, Plays, broken_call, request_body
@@ -61,7 +61,7 @@ def toolfix_proxy(confdir: Path, ca: Path, *options: str) -> Iterator[Foreground
         assert process.wait(PATIENCE) == 0
 
 
-def ask(port: str, url: str, confdir: Path) -> bytes:
+def ask(port: str, url: str, confdir: Path, *more: str) -> bytes:
     ca = confdir / "mitmproxy-ca-cert.pem"
     command = [
         "curl",
@@ -75,7 +75,9 @@ def ask(port: str, url: str, confdir: Path) -> bytes:
         "--cacert",
         str(ca),
     ]
-    return subprocess.run([*command, "-d", "@-", url], input=request_body(), capture_output=True, check=True).stdout
+    return subprocess.run(
+        [*command, *more, "-d", "@-", url], input=request_body(), capture_output=True, check=True
+    ).stdout
 
 
 def test_a_mended_call_is_one_line(confdir: Path, certificate: Path, plays: Plays, upstream: Upstream) -> None:
@@ -116,6 +118,22 @@ def test_observing_says_would_and_samples_are_for_debugging(
         summary = "toolfix: 1 call, 1 would have been mended, 0 would have been refused"
         assert proxy.hear("toolfix: 1 call") == summary
         assert proxy.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("option", ["-v", "--verbose"])
+def test_verbose_shows_every_call_and_no_header(
+    option: str, confdir: Path, certificate: Path, plays: Plays, upstream: Upstream
+) -> None:
+    plays.add("command", Play(broken_call(), headers={**EVENT_STREAM, "x-answer": "header-of-the-host"}))
+    with toolfix_proxy(confdir, certificate, option) as proxy:
+        port = proxy.hear("listening at").rstrip(".").rpartition(":")[2]
+        headers = ("-H", "Authorization: Bearer sk-secret", "-H", "x-api-key: another-secret")
+        ask(port, f"{upstream.url}/command{CHAT}?key=third-secret", confdir, *headers)
+        proxy.hear("found a tool call")
+        proxy.hear("the answer is done; calls: 1 mended")
+        proxy.hear("client disconnect")
+        log = "\n".join(proxy.said).lower()
+        assert not any(word in log for word in ("secret", "bearer", "authorization", "header-of-the-host"))
 
 
 def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.upstream import Play, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 from toolcalls.recording import store
 
 from .stage import (
@@ -116,14 +116,14 @@ def test_replay_accepts_what_was_recorded(flows: list[Path], recordings: Path) -
     assert "0 drifted" in run.stdout
 
 
-def test_the_demo_shows_scenarios_as_expected() -> None:
-    """Some of them: all are replayed by test_recordings.py and read by the SDKs in test_e2e_scenarios.py."""
+def test_the_demo_shows_recordings_as_expected() -> None:
+    """Some of them: all are replayed by test_recordings.py and read by the SDKs in test_e2e_recordings.py."""
     paths = [path for path in store.find(ROOT / "recordings") if not (path / "before.jsonl").is_file()]
     names = [path.name for path in paths[::32]]
     run = toolfix("demo", *names)
     assert run.returncode == 0, run.stdout + run.stderr
-    assert f"{len(names)} scenarios, 0 not as expected" in run.stdout
-    assert run.stdout.count("upstream sent:") == run.stdout.count("client got:") == len(names)
+    assert f"{len(names)} of {len(names)} as expected" in run.stdout
+    assert run.stdout.count("\n   model ") == run.stdout.count("\n   agent ") == len(names)
 
 
 def test_the_short_demo_fits_a_small_terminal_and_says_what_is_next() -> None:
@@ -135,6 +135,6 @@ def test_the_short_demo_fits_a_small_terminal_and_says_what_is_next() -> None:
     assert [line.split()[-1] for line in lines if line[:1].isdigit() and "  " in line] == [
         *["mended"] * 3, "refused", "unchanged",
     ]  # fmt: skip
-    assert "5 scenarios through a real mitmdump, 0 not as expected" in run.stdout
+    assert "Through a real mitmdump: 5 of 5 as expected" in run.stdout
     assert "toolfix run -- claude" in run.stdout
     assert "\x1b" not in run.stdout

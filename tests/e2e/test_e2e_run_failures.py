@@ -5,7 +5,6 @@ The commands keep their own exit status, whatever toolfix has to say.
 
 from __future__ import annotations
 
-import os
 import signal
 import socket
 import subprocess
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.cli.upstream import Play, Upstream
+from tests.upstream import Play, Upstream
 
 from .running import Run, Running, client_environment, command, curl, last_line
 from .stage import CHAT, EVENT_STREAM, MENDED, Plays, arguments_of, broken_call
@@ -181,16 +180,20 @@ def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
         assert (result.returncode, result.stderr) == (status, "")
 
 
-def test_a_no_proxy_of_the_users_own_is_named(run: Run, tmp_path: Path) -> None:
-    """Other causes and their sentences: tests/cli/test_bypassing.py."""
+@pytest.mark.parametrize(
+    ("environ", "named"),
+    [
+        ({"NO_PROXY": "localhost,.corp,api.openai.com"}, "NO_PROXY has .corp, api.openai.com"),
+        ({"no_proxy": ".openai.com"}, "no_proxy has .openai.com"),
+        ({"NO_PROXY": "*.local", "OPENAI_BASE_URL": "http://llm.local:8000/v1"}, "NO_PROXY has *.local"),
+        ({"NO_PROXY": "localhost,intranet.example"}, ""),
+    ],
+)
+def test_a_no_proxy_of_the_users_own_is_named(environ: dict[str, str], named: str, run: Run, tmp_path: Path) -> None:
     agent = program(tmp_path / "agent", "exit 3")
-    environ = {"NO_PROXY": ".corp"}
-    result = run(agent, "two words", options=("--host", "llm.corp"), **environ)
-    sentence = "NO_PROXY has .corp: clients bypass the proxy there. This works: NO_PROXY='' toolfix run -- "
-    assert (result.returncode, result.stderr.splitlines()) == (
-        3,
-        [f"toolfix: {sentence}{agent} 'two words'", NO_ANSWER],
-    )
+    result = run(agent, options=("--host", "llm.corp"), **environ)
+    said = [f"toolfix: {named}: clients bypass the proxy there. Take it out.", NO_ANSWER] if named else []
+    assert (result.returncode, result.stderr.splitlines()) == (3, said)
     assert run(agent, "--version", options=("--host", "llm.corp"), **environ).stderr == ""
 
 
@@ -213,32 +216,6 @@ def test_an_agent_that_can_bypass_proxies_hears_nothing_of_it_where_an_answer_ca
     plays.add("run-kimi", Play(broken_call(), headers=EVENT_STREAM))
     agent = program(tmp_path / "kimi", f"exec {asked_with(f'{upstream.url}/run-kimi{CHAT}', asked)}")
     assert run(agent, NO_PROXY=".openai.com").stderr == "toolfix: 1 call, 1 mended, 0 refused\n"
-
-
-def test_a_program_on_a_node_that_ignores_proxies_gets_the_line_that_works(run: Run, tmp_path: Path) -> None:
-    program(tmp_path / "node", '[ "$1" != --version ] || echo v20.20.2\nexit 5')
-    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "OPENAI_BASE_URL": "http://llm.corp:8000/v1"}
-    result = run("node", "program.js", **environ)
-    sentence = (
-        "toolfix: Node 20.20 ignores proxies. If the program reads OPENAI_BASE_URL, "
-        "this works: toolfix run --reverse http://llm.corp:8000/v1 -- node program.js"
-    )
-    assert (result.returncode, result.stderr.splitlines()) == (5, [sentence, NO_ANSWER])
-
-
-def test_a_reverse_proxy_that_nothing_asked_is_named(run: Run, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    agent = program(tmp_path / "kimi", "exit 6")
-    result = run(agent, options=("--reverse", "https://llm.example", "--port", str(port)))
-    assert (result.returncode, result.stderr.splitlines()[1:]) == (
-        6,
-        [
-            f"toolfix: no request reached http://127.0.0.1:{port}: make it the base URL in the settings of {agent}.",
-            NO_ANSWER,
-        ],
-    )
 
 
 def test_a_client_that_rejects_the_certificate_is_told_its_variable(

@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
+from tests.upstream import Play, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 
 from .stage import (
     CHAT,

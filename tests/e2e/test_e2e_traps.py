@@ -20,9 +20,10 @@ import pytest
 from mitmproxy import http
 from mitmproxy.io import FlowReader
 
+from tests.http2 import Http2Upstream
+from tests.upstream import Play, Upstream
 from toolcalls import policy
 from toolcalls.cli.proxy_process import SCRIPT, ProxyFailed, ProxyProcess
-from toolcalls.cli.upstream import Play, Upstream
 
 from .stage import (
     CHAT,
@@ -66,13 +67,10 @@ BAD_VALUES = {
     "toolfix_retry_guidance": "always",
     "toolfix_zai": "true",
     "toolfix_zai_after_null": "forward",
-    "toolfix_think": "hm",
-    "toolfix_structured": "sometimes",
     "toolfix_record": "/dev/null/recordings",
     "toolfix_max_held_bytes": "-1",
     "toolfix_reasoning": "always",
     "toolfix_loops": "many",
-    "toolfix_schemas": "narrow",
     "toolfix_metrics": "short",
 }
 
@@ -93,7 +91,7 @@ def outside(plays: Plays, certificate: Path) -> Iterator[Upstream | None]:
     if address is None:
         yield None
         return
-    with Upstream(plays, certificate, host=address) as upstream:
+    with Http2Upstream(plays, certificate, host=address) as upstream:
         yield upstream
 
 
@@ -335,7 +333,7 @@ def test_http2_clients_of_an_http1_upstream(start: Start, plays: Plays, certific
     """With the lazy strategy mitmproxy speaks HTTP/2 to the client before it knows what the upstream speaks."""
     plays.add("lazy", Play(broken_call(), headers=EVENT_STREAM))
     process = start("--set", "connection_strategy=lazy")
-    with Upstream(plays, certificate, http2=False) as old:
+    with Upstream(plays, certificate) as old:
         received = clients.fetch(f"{old.url}/lazy{CHAT}", process, http2=True)
     assert not received.error
     assert received.http_version == "HTTP/2"

@@ -1,9 +1,8 @@
 """Does each of these tests fail when the protection that it is about is taken away?
 
     .venv/bin/python -m tests.faults.mutations             all of them, as a table
-    .venv/bin/python -m tests.faults.mutations --write     the same, into docs/evidence/faults.md
-    .venv/bin/python -m tests.faults.mutations gzip clock  those whose fault has one of these words; with --write
-                                                           their rows alone are written anew
+    .venv/bin/python -m tests.faults.mutations --write     the same, and how many fail into docs/evidence.md
+    .venv/bin/python -m tests.faults.mutations gzip clock  those whose fault has one of these words
 
 The repository is copied, a few words of its source are replaced, and the named test is run there. It has to fail.
 A test that fails because the changed code crashes, or because a proxy did not start, shows nothing: it does not count.
@@ -18,14 +17,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from scripts.shared.circumstances import commit
+from scripts.shared.sections import EVIDENCE, write_section
 
 from .mutation import ENGINE, Mutation
 from .promises import PROMISES
 
 ROOT = Path(__file__).parents[2]
-TABLE = ROOT / "docs" / "evidence" / "faults.md"
 PATIENCE = "30"
 """Seconds until a test gives up on a proxy that hangs, which is what many mutations make of it."""
 AT_ONCE = 2
@@ -42,10 +44,14 @@ NOT_CALLED = (HTTP_FLOWS, "self._close(flow, state, broken=True)", "return")
 JOINED = (
     HTTP_FLOWS,
     "        response.stream = stream.feed",
-    '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end(True)',
+    '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end()',
 )
-NO_END = (ENGINE + "dialects/chat/dialect.py", 'verdict = self._end(b"", Finish.CUT)', "verdict = None")
-NO_LIMIT = (ENGINE + "stream.py", "self._limit = limit", "self._limit = 10**12")
+NO_END = (ENGINE + "protocols/chat.py", "out = super().end()", "out = list[bytes]()")
+NO_LIMIT = (
+    ENGINE + "body.py",
+    "self._limit, self.decoder, self._outcomes, self._text = limit,",
+    "self._limit, self.decoder, self._outcomes, self._text = 10**12,",
+)
 
 MUTATIONS = (
     Mutation(
@@ -53,7 +59,7 @@ MUTATIONS = (
     ),
     Mutation(
         "resets at every byte", "test_resets.py ends_at_any_byte and chat", "half an event at the end is no event",
-        ((ENGINE + "dialects/chat/dialect.py", "return self.break_off(event) if odd.kind is DataKind.TRUNCATED else PASS", "return PASS"),),
+        ((ENGINE + "protocols/protocol.py", "return self.end(event.raw)\n        return [event.raw]", "return [event.raw]\n        return [event.raw]"),),
     ),
     Mutation(
         "resets at every byte", "test_resets.py promised_more and chat", "mitmproxy's: an early end of the connection is an error",
@@ -95,7 +101,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "corrupt gzip in the middle", "test_lies.py gzip and broken", "a decoder that fails lets the bytes pass",
-        ((ENGINE + "stream.py", "return self._fail(error, chunk)", "raise"),),
+        ((ENGINE + "sniff.py", "return [*self._decide(_CHAT), *self._body.undecodable(error, chunk)]", "raise"),),
     ),
     Mutation(
         "invalid UTF-8", "test_lies.py invalid_utf_8", "bytes that are no text are read as U+FFFD",
@@ -104,33 +110,30 @@ script.ReloadInterval = 0.05'''),),
     Mutation(
         "deep nesting", "test_lies.py nested_too_deep", "a RecursionError is caught like any other",
         (
-            (ENGINE + "stream.py", "except Exception as error:", "except ValueError as error:"),
-            (ENGINE + "turn/payload.py", "(ValueError, RecursionError)", "ValueError"),
-            (ENGINE + "request/request.py", "(ValueError, RecursionError, TooMuchWork)", "(ValueError, TooMuchWork)"),
+            (ENGINE + "body.py", "except Exception as error:", "except ValueError as error:"),
+            (ENGINE + "payload.py", "(ValueError, RecursionError)", "ValueError"),
+            (ENGINE + "request/request.py", "except (ValueError, RecursionError):", "except ValueError:"),
         ),
     ),
     Mutation(
         "a million tool calls", "test_sizes.py million_tool_calls and responses", "at most 500 calls of one answer are told apart",
-        ((ENGINE + "wire/events.py", "MOST_CALLS: Final = 500", "MOST_CALLS: Final = 10**9"),),
+        ((ENGINE + "sizes.py", "MOST_CALLS: Final = 500", "MOST_CALLS: Final = 10**9"),),
     ),
     Mutation(
         "1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "what is kept of an answer has a limit",
         ((ENGINE + "proxy/body_stream.py", "MAX_KEPT_UNOBSERVED = 1024 *", "MAX_KEPT_UNOBSERVED = 10**9 *"),),
     ),
-    Mutation("1 GB of arguments", "test_sizes.py gigabyte_of_arguments and messages", "the limit of held bytes", (NO_LIMIT,)),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and responses", "arguments that are stated twice are one call, by their item and by their meaning",
-        ((ENGINE + "turn/item_assembler.py", "            snapshot.wire_id\n            and before is not None", "            False\n            and before is not None"),
-         (ENGINE + "turn/item_assembler.py", "return _behind_the_end(known)", "pass"),
-         (ENGINE + "turn/resent.py", "call.sent_whole = self._repeats(call)", "call.sent_whole = False")),
+        ((ENGINE + "sent.py", "elif any(self._repeats(one, call) for one in earlier):", "elif False:"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py events_that_come_twice and messages", "a start that is told twice is one call",
-        ((ENGINE + "turn/block_assembler.py", "start.id == here.id and start.name == here.name", "start.id != here.id"),),
+        ((ENGINE + "calls.py", "(one.id, one.name) == (last.id, last.last_name)", "one.id != last.id"),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
-        ((ENGINE + "proxy/message_batch.py", "PATCHED = _patch_fragmentizer()", "PATCHED = False"),),
+        ((ENGINE + "proxy/websocket_flows.py", "PATCHED = _patch_fragmentizer()", "PATCHED = False"),),
     ),
     Mutation(
         "client that disconnects", "test_slow.py disconnects_at_any_event", "the `error` hook closes the books", (NOT_CALLED,)
@@ -169,14 +172,14 @@ script.ReloadInterval = 0.05'''),),
     Mutation(
         "clock jumps", "test_clocks.py recordings_are_written", "a new job wakes the writer, whatever the clock says",
         ((
-            ENGINE + "recording/writer.py",
-            "job = self._queue.get(timeout=max(0.0, due - time.monotonic()))",
-            "time.sleep(max(0.0, due - time.monotonic())); job = self._queue.get_nowait()",
+            ENGINE + "recording/record.py",
+            "exchange = self._queue.get(timeout=max(0.0, due - time.monotonic()))",
+            "time.sleep(max(0.0, due - time.monotonic())); exchange = self._queue.get_nowait()",
         ),),
     ),
     Mutation(
         "clock jumps", "test_clocks.py told_of_once", "the keep-alive counts as something said",
-        ((ENGINE + "proxy/hold_timer.py", "if sent_data or due:", "if sent_data:"),),
+        ((ENGINE + "proxy/body_stream.py", "if sent_data or due:", "if sent_data:"),),
     ),
 )  # fmt: skip
 
@@ -245,28 +248,20 @@ def main(words: list[str]) -> int:
             print("with nothing taken away:", ", ".join(failing) or "all of them pass")
             return int(bool(failing))
         rows = list(pool.map(row, chosen))
-    found = [text for text, _ in rows]
-    print("\n".join([*HEAD, *found]))
+    print("\n".join([*HEAD, *(line for line, _ in rows)]))
     if "--write" in sys.argv:
-        write(found)
+        write_section(ROOT / EVIDENCE, "mutations", summary(rows))
     return int(not all(fails for _, fails in rows))
 
 
 HEAD = ["| fault | test | protection taken away | the test |", "| --- | --- | --- | --- |"]
 
 
-def write(rows: list[str]) -> None:
-    """Put these rows into the table; those of other mutations stay, and those of mutations that are gone go."""
-    head, mark, table = TABLE.read_text().partition("<!-- mutations -->\n")
-    known = {_subject(line): line for line in [*table.splitlines(), *rows]}
-    wanted = (named(one) for one in (*MUTATIONS, *PROMISES))
-    lines = [known[subject] for subject in wanted if subject in known]
-    TABLE.write_text(head + mark + "\n".join([*HEAD, *lines]) + "\n")
-
-
-def _subject(line: str) -> str:
-    """A row without its last cell."""
-    return line.rpartition(" | ")[0]
+def summary(rows: list[tuple[str, bool]]) -> str:
+    """How many tests fail, and the rows of those that do not."""
+    passing = [line for line, fails in rows if not fails]
+    told = f"{time.strftime('%Y-%m-%d')}, commit {commit()}: {len(rows) - len(passing)} of {len(rows)} tests fail."
+    return "\n".join([told, *(["", *HEAD, *passing] if passing else [])])
 
 
 if __name__ == "__main__":

@@ -62,31 +62,27 @@ PROMISES = (
     ),
     Mutation(
         "promise: an id names one call", "../must_not_run/test_resent_calls.py resent or again or twice", "calls are compared with those that went out",
-        ((ENGINE + "turn/resent.py", "call.sent_whole = self._repeats(call)", "call.sent_whole = False"),),
+        ((ENGINE + "sent.py", "elif any(self._repeats(one, call) for one in earlier):", "elif False:"),),
     ),
     Mutation(
         "promise: /metrics is shown to nobody", "../e2e/test_e2e_metrics.py by_default_nobody", "the option is asked",
-        ((ENGINE + "proxy/metrics_page.py", 'if readers == "off":\n        return False', 'if readers == "off":\n        return True'),),
+        ((ENGINE + "proxy/metrics.py", 'if readers == "off":\n        return False', 'if readers == "off":\n        return True'),),
     ),
     Mutation(
         "promise: /metrics with a token is shown to those who have it", "../e2e/test_e2e_metrics.py by_default_nobody", "the token is compared",
-        ((ENGINE + "proxy/metrics_page.py", "return compare_digest(", "return True or compare_digest("),),
+        ((ENGINE + "proxy/metrics.py", "return compare_digest(", "return True or compare_digest("),),
     ),
     Mutation(
-        "promise: no more work than the bytes allow", "../test_stalls.py would_take_long", "the budget of steps",
-        ((ENGINE + "work.py", "        if self._left < 0:\n            raise TooMuchWork", "        return"),),
+        "promise: no more is read than the sizes allow", "../test_stalls.py would_take_long", "the most values of an event",
+        ((ENGINE + "sizes.py", "MOST_MARKS: Final = 400_000", "MOST_MARKS: Final = 10**9"),),
     ),
     Mutation(
         "promise: an answer passes where we fail", "../test_fail_open.py whatever_line and beside", "what is raised is caught",
-        ((ENGINE + "stream.py", "except Exception as error:", "except ZeroDivisionError as error:"),),
+        ((ENGINE + "body.py", "except Exception as error:", "except ZeroDivisionError as error:"),),
     ),
     Mutation(
         "promise: where we fail nothing is lost", "../test_fail_open.py cannot_be_cut", "what is held goes out",
-        ((ENGINE + "stream.py", "        self._kind = BodyKind.PASSING\n        return self._ledger.drain()", "        self._kind = BodyKind.PASSING\n        return []"),),
-    ),
-    Mutation(
-        "promise: the entries of the ledger can only store", "../test_fail_open.py do_nothing_but_store", "an entry computes nothing",
-        ((ENGINE + "wire/ledger.py", "self.rest, self.coming = longer,", "self.rest, self.coming = bytes(longer),"),),
+        ((ENGINE + "body.py", "return [piece for piece in (*held, *events, rest) if piece]", "return [piece for piece in (*held, *events) if piece]"),),
     ),
     Mutation(
         "promise: nothing is written to disk unasked", "../test_safety.py everything_that_is_written", "every place that writes is known",
@@ -106,36 +102,32 @@ PROMISES = (
     ),
     Mutation(
         "promise: text around arguments", "../must_not_run/test_prose_around_arguments.py text_in_front", "only labels are dropped in front",
-        ((ENGINE + "mend/reading/surroundings.py", "    return _pieces(text, behind=False)[0]", "    return LABEL"),),
+        ((ENGINE + "mend/document.py", "    return _pieces(text, behind=False)[0]", "    return LABEL"),),
     ),
     Mutation(
         "promise: text around arguments", "../must_not_run/test_prose_around_arguments.py text_behind", "only templates are dropped behind",
-        ((ENGINE + "mend/reading/surroundings.py", "    found, at = _pieces(text, behind=True)\n", "    return LABEL\n    found, at = _pieces(text, behind=True)\n"),),
+        ((ENGINE + "mend/document.py", "    found, at = _pieces(text, behind=True)\n", "    return LABEL\n    found, at = _pieces(text, behind=True)\n"),),
     ),
     Mutation(
         "promise: comments that may be values", "../must_not_run/test_comments_in_arguments.py values_in_it", "a comment is looked at",
-        ((ENGINE + "mend/reading/source.py", '        self.step("comments")\n', '        self.step("comments")\n        return\n'),),
-    ),
-    Mutation(
-        "promise: a quoted call stays text", "../must_not_run/test_quotations.py is_text_and", "what is open is known",
-        ((ENGINE + "textcalls/quoting.py", "        self._examine(self._line.length)\n        if self._fence or", "        return False\n        if self._fence or"),),
+        ((ENGINE + "mend/source.py", '        self.step("comments")\n', '        self.step("comments")\n        return\n'),),
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",
-        ((ENGINE + "request/read_by_model.py", "        if _appears_in(wanted, self._newest):\n", "        if False:\n"),),
+        ((ENGINE + "textcalls/read_aloud.py", "                if wanted in found:\n", "                if False:\n"),),
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
-        ((ENGINE + "turn/calls_at_index.py", "        if not self.all_or_none:\n            return\n", "        return\n"),),
+        ((ENGINE + "calls.py", "if contradicted or (doubted and not strict) or _differ(real):", "if False:"),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._memory.new_hash(self._protocol, self._host, self._account, self._model)",
-          'self._memory.new_hash(self._protocol, self._host, "", self._model)'),),
+        ((ENGINE + "request/reasoning.py", "session.memory.new_hash(session.protocol, session.host, session.account, session.model)",
+          'session.memory.new_hash(session.protocol, session.host, "", session.model)'),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "what was said is a part of the key",
-        ((ENGINE + "request/reasoning.py", 'asked.add(text_of(message.get("content")))', "pass"),),
+        ((ENGINE + "request/reasoning.py", "add(asked, words_of(said))", "pass"),),
     ),
     Mutation(
         "promise: thoughts are bounded", "../request/test_reasoning.py bounded_in_turns", "the oldest is forgotten",
@@ -147,7 +139,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: messages of a WebSocket are let go", "test_memory.py websocket", "the oldest messages are let go",
-        ((ENGINE + "proxy/kept_messages.py", "if size > most:", "if False:"),),
+        ((ENGINE + "proxy/websocket_flows.py", "if size > most:", "if False:"),),
     ),
     Mutation(
         "promise: refusals have a limit in bytes", "../request/test_refusals.py too_long", "the limit in bytes",
@@ -159,7 +151,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: expressions take linear time", "../test_regular_expressions.py driven_to_more", "no repetition inside a repetition",
-        ((ENGINE + "request/read_by_model.py", '_WORD = re.compile(r"[A-Za-z0-9]{4,}")', '_WORD = re.compile(r"(?:[A-Za-z0-9_]+)+!")'),),
+        ((ENGINE + "textcalls/read_aloud.py", '_WORD = re.compile(r"[A-Za-z0-9]{4,}")', '_WORD = re.compile(r"(?:[A-Za-z0-9_]+)+!")'),),
     ),
     Mutation(
         "promise: TLS of other hosts while a script is reloaded", "../e2e/test_e2e_traps.py after_a_broken_reload", "what was allowed stays when a script is gone",
@@ -176,7 +168,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: every log line is escaped", "../proxy/test_log_lines.py logger_that_is_guarded", "the guarded logger is used",
-        ((ENGINE + "dialects/zai/dialect.py", 'logging.getLogger("toolfix.engine")', "logging.getLogger(__name__)"),),
+        ((ENGINE + "protocols/zai.py", 'logging.getLogger("toolfix.engine")', "logging.getLogger(__name__)"),),
     ),
     Mutation(
         "promise: the summary shows nothing invisible", "../proxy/test_log_lines.py the_summary", "what is not visible is escaped",
@@ -196,63 +188,44 @@ PROMISES = (
     ),
     Mutation(
         "promise: quotes of two kinds", "../must_not_run/test_quotes_of_another_kind.py two_readings", "a text with two ends is refused",
-        ((ENGINE + "mend/reading/strings.py", "if has_two_ends(raw, quote, position, typographic=s.typographic):", "if False:"),),
+        ((ENGINE + "mend/strings.py", "if has_two_ends(raw, quote, position, typographic=s.typographic):", "if False:"),),
     ),
     Mutation(
         "promise: backslashes that are not doubled", "../must_not_run/test_escapes.py undoubled", "an escape beside undoubled backslashes is refused",
-        ((ENGINE + "mend/reading/document.py", "if s.undoubled and any(", "if False and any("),),
-    ),
-    Mutation(
-        "promise: a call that is refused in words stays text", "../must_not_run/test_quotations.py is_text_and", "the words of refusing",
-        ((ENGINE + "textcalls/lead_ins/held_back.py", "    if negated is not None and", "    if False and"),),
-    ),
-    Mutation(
-        "promise: a call below a sentence that announces nothing stays text", "../must_not_run/test_quotations.py is_text_and", "a call needs an announcement",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return _afterthought.match(sentence) is None or", "return False and"),),
-    ),
-    Mutation(
-        "promise: a call below a condition stays text", "../must_not_run/test_quotations.py is_text_and", "the words of conditions and consent",
-        ((ENGINE + "textcalls/lead_ins/held_back.py", "return _held.search(sentence) is not None", "return False"),),
-    ),
-    Mutation(
-        "promise: a call below a line of code stays text", "../must_not_run/test_quotations.py is_text_and", "lines of code are known",
-        ((ENGINE + "textcalls/code_lines.py", "    line = line.strip()\n    if not line:\n        return False", "    return False"),),
+        ((ENGINE + "mend/document.py", "if s.undoubled and any(", "if False and any("),),
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + "textcalls/behind_calls.py", "            if not opener or region.turn_follows:\n                raise NotACall", "            if not opener:\n                return end"),),
+        ((ENGINE + 'textcalls/held.py', '                if foreign or OPENER.match(text, at) is None:\n                    goes_on', '                if foreign or OPENER.match(text, at) is None:\n                    return\n                    goes_on'),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
-        ((ENGINE + "textcalls/scanner.py", "if finished is False:", "if False:"),),
+        ((ENGINE + 'textcalls/search.py', 'if finished is not False and', 'if'),),
     ),
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
-        ((ENGINE + "textcalls/reasoning_wrappers.py", "return self.wrapper is not None", "return False"),
-         (ENGINE + "textcalls/lead_ins/paragraph.py", "    before, sentence = _last_sentence(text)\n", "    return False\n")),
+        ((ENGINE + 'textcalls/structure.py', '        return bool(self._think) and not self._think_first', '        return False'),),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
-        ((ENGINE + "turn/reasoning_search.py", '        """Something else followed the reasoning: no call in it counts."""\n        self._ruled_out = True',
-          '        """Something else followed the reasoning: no call in it counts."""'),
-         (ENGINE + "turn/answer.py", "        return not self._has_text\n", "        return True\n")),
+        ((ENGINE + "answer_text.py", "self._thoughts_count = self._thoughts_count and part.quiet", "pass"),
+         (ENGINE + "answer_text.py", "ends_with_call and not self._has_text", "ends_with_call")),
     ),
     Mutation(
         "promise: a call in reasoning counts where the answer says that it is done", "../must_not_run/test_calls_in_reasoning.py cut_off_or_ends", "the reason of the end is asked",
-        ((ENGINE + "turn/reasoning_search.py", "if not self.undecided or finish is not Finish.COMPLETE:", "if not self.undecided:"),
-         (ENGINE + "turn/reasoning_search.py", "self._search.close(finish)", "self._search.close(Finish.COMPLETE)")),
+        ((ENGINE + "answer_text.py", "finish is Finish.COMPLETE and not calls:", "not calls:"),),
     ),
     Mutation(
         "promise: the thoughts of another host", "../request/test_reasoning.py nobody_gets", "the host is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._host = host", 'self._host = ""'),),
+        ((ENGINE + "request/reasoning.py", "return ReasoningSession(self, protocol, host, account", 'return ReasoningSession(self, protocol, "", account'),),
     ),
     Mutation(
         "promise: the thoughts of another model", "../request/test_reasoning.py nobody_gets", "the model is a part of the key",
-        ((ENGINE + "request/reasoning.py", "self._model = model", 'self._model = ""'),),
+        ((ENGINE + "request/reasoning.py", "account, model, request or {})", 'account, "", request or {})'),),
     ),
     Mutation(
         "promise: recorded bytes have a limit", "../recording/test_record.py larger_than_the_limit", "the limit of what is kept",
-        ((ENGINE + "recording/captured.py", "if self.size > self.limit:", "if False:"),),
+        ((ENGINE + "recording/transcript.py", "if self.size > self.limit:", "if False:"),),
     ),
     Mutation(
         "promise: what is not mended is streamed", "test_memory.py streamed_request_that_is_not_mended", "such an answer passes in chunks",
@@ -264,39 +237,23 @@ PROMISES = (
     ),
     Mutation(
         "promise: a declared expression stalls nobody", "../test_regular_expressions.py stalls_nobody", "how long a text it is run against",
-        ((ENGINE + "tools/schema/patterns.py", "_MAX_STEPS = 200_000", "_MAX_STEPS = 10**11"),),
+        ((ENGINE + "tools/patterns.py", "_MAX_STEPS = 200_000", "_MAX_STEPS = 10**11"),),
     ),
     Mutation(
         "promise: the token of /metrics is in no recording", "../proxy/test_metrics.py token_of_metrics", "secret options are not noted",
         ((ENGINE + "proxy/settings.py", " if not policy.BY_NAME[name].secret}", "}"),),
     ),
     Mutation(
-        "promise: a call that somebody else announces stays text", "../must_not_run/test_quotations.py is_text_and", "other speakers are known",
-        ((ENGINE + "textcalls/lead_ins/held_back.py", "return _speakers.search(sentence, 0, announced.start() + 1) is not None", "return False"),),
-    ),
-    Mutation(
-        "promise: a call in the line of a dialogue stays text", "../must_not_run/test_quotations.py is_text_and", "speakers are known",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "presented.somebody_speaks(line) or ", ""),),
-    ),
-    Mutation(
         "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
-        ((ENGINE + "proxy/metrics_page.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
+        ((ENGINE + "proxy/metrics.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
     ),
     Mutation(
         "promise: an answer of many calls does not fill the log", "../proxy/test_log_lines.py hundreds_of_calls", "the limit of lines",
-        ((ENGINE + "proxy/reporting.py", "in touched[:_MOST_LINES]:", "in touched:"),),
+        ((ENGINE + "proxy/log_lines.py", "in touched[:_MOST_LINES]:", "in touched:"),),
     ),
     Mutation(
-        "promise: no more work when an answer is over", "../request/test_reasoning.py take_long_to_read", "the budget of steps",
-        ((ENGINE + "request/answered.py", "        _account(body)\n", ""),),
-    ),
-    Mutation(
-        "promise: no more work for many blocks of text", "../test_stalls.py words_before_a_call", "the words before a call are accounted for",
-        ((ENGINE + "textcalls/quoting.py", "        self.work += self._before.steps(line)\n", ""),),
-    ),
-    Mutation(
-        "promise: nothing runs behind an invented turn", "../must_not_run/test_invented_turns.py nothing_runs_around", "who speaks is known",
-        ((ENGINE + "textcalls/quoting.py", "or self._turns.foreign or", "or"),),
+        "promise: no more work when an answer is over", "../request/test_reasoning.py take_long_to_read", "the sizes that are read",
+        ((ENGINE + "request/answered.py", "> _MOST_LINES or marks_in(body) > MOST_MARKS:", "< 0:"),),
     ),
     Mutation(
         "promise: a call that the host's own tools brought stays text", "../must_not_run/test_read_aloud_from_the_answer.py brought_is_not_run", "what they bring is remembered",
@@ -304,43 +261,43 @@ PROMISES = (
     ),
     Mutation(
         "promise: a bracket behind inner quotes completes nothing", "../must_not_run/test_cut_values.py behind_inner_quotes", "the last value of an answer that may be cut is looked at",
-        ((ENGINE + "mend/reading/strings.py", "if s.finish is not Finish.COMPLETE and not s.complete and _NO_MORE_VALUES", "if False and _NO_MORE_VALUES"),),
+        ((ENGINE + "mend/strings.py", "if not s.may_add_missing and _NO_MORE_VALUES", "if False and _NO_MORE_VALUES"),),
     ),
     Mutation(
         "promise: what follows a call does not complete it", "../must_not_run/test_cut_values.py what_follows_a_call", "what follows does not say that a call has its end",
-        ((ENGINE + "turn/assembled_call.py", "return Finish.UNKNOWN if self.followed and any(self.fragments) else finish", "return Finish.COMPLETE if self.followed else finish"),),
+        ((ENGINE + "answer.py", "self._decide(self._complete(Finish.UNKNOWN))", "self._decide(self._complete(Finish.COMPLETE))"),),
     ),
     Mutation(
-        "promise: calls at one index run all or none", "../must_not_run/test_calls_at_one_index.py none_counts_if_one_is_broken", "each of them has to be strict JSON",
-        ((ENGINE + "turn/calls_at_index.py", "if self._contradictory or not complete or not all(call.is_strict() for call in calls):", "if self._contradictory:"),),
+        "promise: calls at one index run all or none", "../must_not_run/test_calls_at_one_index.py what_chat_makes", "each of them has to be strict JSON",
+        ((ENGINE + "calls.py", "if contradicted or (doubted and not strict) or _differ(real):", "if contradicted or _differ(real):"),),
     ),
     Mutation(
         "promise: a piece that may be another call's", "../must_not_run/test_lost_pieces.py missing_in_the_open or place_of_a_whole", "what goes to a complete call may be missing in an open one",
-        ((ENGINE + "turn/call_assembler.py", "            refuse([call, *others] if others else ())\n", "            pass\n"),),
+        ((ENGINE + "calls.py", "if contradicted or (doubted and not strict) or _differ(real):", "if False:"),),
     ),
     Mutation(
         "promise: a name that comes twice may be that of two calls", "../must_not_run/test_names_that_come_twice.py is_refused", "such a call counts as strict JSON only",
-        ((ENGINE + "turn/fragment_assembler.py", "if call.named_twice and call.unnamed:", "if False:"),),
+        ((ENGINE + "calls.py", "return named < 2 or not call.begun", "return True"),),
     ),
     Mutation(
         "promise: a history takes no more than its share", "../test_stalls.py far_too_long_goes_up", "the steps of a history are counted",
-        ((ENGINE + "request/history_work.py", "            self.exceeded = True\n        return not self.exceeded\n", "            pass\n        return not self.exceeded\n"),),
+        ((ENGINE + "request/mend.py", "    if size > _MOST_READ:\n", "    if False:\n"),),
     ),
     Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
-        ((ENGINE + "turn/resent.py", "return any(arrival.may_repeat(one.arrival) and one.kept and _only_repeats(one, call) for one in found)", "return False"),),
+        ((ENGINE + "sent.py", "certain and (lost_its_id or one.answer_id != call.answer_id)", "certain and (one.answer_id != call.answer_id)"),),
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
-        ((ENGINE + "turn/item_assembler.py", "item = self._by_arguments(snapshot)", "item = None"),),
+        ((ENGINE + "calls_by_item.py", "    if not is_empty(text):\n        equal =", "    if False:\n        equal ="),),
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
-        ((ENGINE + "turn/resent.py", "lost_its_id or in_other_events or self.answer_id != earlier.answer_id", "lost_its_id or in_other_events"),),
+        ((ENGINE + "sent.py", "(lost_its_id or one.answer_id != call.answer_id)", "lost_its_id"),),
     ),
     Mutation(
         "promise: a call behind the end of an answer does not run", "../must_not_run/test_answers_that_begin_again.py behind_the_terminal_event", "calls behind the terminal event are dropped",
-        ((ENGINE + "dialects/responses/dialect.py", "return Replace() if _ABOUT_A_CALL.search(data) else PASS", "return PASS"),),
+        ((ENGINE + "protocols/responses/protocol.py", "return [] if _ABOUT_A_CALL.search(event.data) else [event.raw]", "return [event.raw]"),),
     ),
     Mutation(
         "promise: a bracket is added only if the tool can take the result", "../must_not_run/test_repairs_against_the_schema.py cannot_take_is_refused", "the schema is asked",
@@ -348,34 +305,22 @@ PROMISES = (
     ),
     Mutation(
         "promise: two different arguments for one call", "../must_not_run/test_calls_at_one_index.py tell_another_run_nothing", "the start of a block and its deltas are compared",
-        ((ENGINE + "turn/block_call.py", "if payload.contradict((value, self.given)):", "if False:"),),
+        ((ENGINE + "calls.py", "if given is not None and payload.contradict((value, _read(given))):", "if False:"),),
     ),
     Mutation(
         "promise: two different arguments for one call", "../dialects/test_responses.py two_different_objects", "all reports of a call are compared",
-        ((ENGINE + "turn/item_call.py", "self.contradiction = payload.contradict(map(payload.object_in, texts))", "self.contradiction = False"),),
+        ((ENGINE + "calls.py", "    if payload.contradict(read for *_, read in objects):", "    if False:"),),
     ),
     Mutation(
-        "promise: a malformed call that is quoted or refused", "../dialects/test_gemini.py quotes_or_refuses", "the text before it is asked",
-        ((ENGINE + "dialects/gemini/reader.py", "if quoted is not None and not (self.answer is not None and self.answer.would_quote_after(text)):", "if quoted is not None:"),),
+        "promise: a malformed call that is quoted", "../dialects/test_gemini.py the_text_before_it_quotes", "the text before it is asked",
+        ((ENGINE + "protocols/gemini.py", "self._ended[choice] = quoted is not None and not answer.would_quote_after(text)", "self._ended[choice] = quoted is not None"),),
     ),
     Mutation(
         "promise: a call behind a malformed one", "../dialects/test_gemini.py behind_the_one_that_a_malformed", "it may be the same one",
-        ((ENGINE + "dialects/gemini/reader.py", "self._quoted = True", "self._quoted = False"),),
+        ((ENGINE + "protocols/gemini.py", "refusal = BEHIND_THE_END if self._ended.get(choice) else \"\"", "refusal = \"\""),),
     ),
     Mutation(
         "promise: arguments in an error that stand in the request", "../test_parse_failure.py that_stand_in_the_request_are_no_call", "what the model read is searched",
-        ((ENGINE + "parse_failure/reading.py", "if not request.read_by_model.contains_call(tool.name, quoted.text):", "if True:"),),
-    ),
-    Mutation(
-        "promise: a sentence that breaks off shows what is below", "../must_not_run/test_quotations.py is_text_and", "unfinished sentences are known",
-        ((ENGINE + "textcalls/lead_ins/paragraph.py", "return _breaks_off.search(sentence) is not None", "return False"),),
-    ),
-    Mutation(
-        "promise: a call with placeholders stays text", "../textcalls/test_placeholders.py placeholders", "values are looked at",
-        ((ENGINE + "textcalls/placeholders.py", "    if len(arguments) > _LONGEST:", "    if True:"),),
-    ),
-    Mutation(
-        "promise: what a line leaves open stays open", "../must_not_run/test_quotations_left_open.py in_an_open_quotation", "strings, comments and here-documents are known",
-        ((ENGINE + "textcalls/quoting.py", "if self._fence or self._until or self._span or self._elements.tag", "if self._fence or self._elements.tag"),),
+        ((ENGINE + "parse_failure.py", "if not name or _was_read(name, arguments, request):", "if not name:"),),
     ),
 )  # fmt: skip

@@ -3,7 +3,7 @@
 A second stream goes on through the same proxy, word by word, while the first one is played. The probe tells the longest
 that the loop was busy with one thing, in time of the processor, so that a busy machine changes little; the limit here
 is a generous one. TOOLFIX_FAULTS_FULL=1 plays everything of tests/hard_work.py on every protocol, and writes the
-table of docs/evidence/faults.md to the file that TOOLFIX_LAG_TABLE names.
+table of docs/evidence.md to the file that TOOLFIX_LAG_TABLE names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .upstream import Line, Play
 
 FULL = bool(os.environ.get("TOOLFIX_FAULTS_FULL"))
 LONGEST = 0.5
-"""Seconds of the processor for one step of the loop, mitmproxy's own part included; goal and figures: docs/evidence/faults.md."""
+"""Seconds of the processor for one step of the loop, mitmproxy's own part included; goal and figures: docs/evidence.md."""
 READ = 65_536
 
 NAMED_INPUTS = (

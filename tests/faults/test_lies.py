@@ -155,8 +155,8 @@ def test_invalid_utf_8_inside_arguments_becomes_what_every_client_reads_in_its_p
 
 # Depth
 
-DEEP = 50_000
-"""Far too deep, and few enough brackets that an answer which tells its arguments three times is still read."""
+DEEP = 5_000
+"""Far too deep, and few enough parts (`sizes.MOST_BROKEN`) that the arguments are still read."""
 
 
 @pytest.mark.parametrize("unit", ["[", '{"a":', "[{'a':"])

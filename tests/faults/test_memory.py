@@ -1,6 +1,6 @@
 """Bodies and messages that nobody mends, in any size: they pass as they came, and the proxy does not keep them.
 
-TOOLFIX_FAULTS_FULL=1 plays 600 MiB each, as in the table of docs/evidence/faults.md; otherwise 100 MiB.
+TOOLFIX_FAULTS_FULL=1 plays 600 MiB each, as in the table of docs/evidence.md; otherwise 100 MiB.
 """
 
 from __future__ import annotations

@@ -209,7 +209,10 @@ def test_a_text_that_is_stated_otherwise_than_it_was_said_is_passed_on_as_it_is(
     place = {"output_index": 0, "content_index": 0}
     done = [{**part, "text": "said"}]
     events = [
-        {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
+        {
+            "type": "response.created",
+            "response": {"id": "r", "status": "in_progress", "output": [], "created_at": 0, "model": "m"},
+        },
         {"type": "response.output_item.added", "output_index": 0, "item": {**message, "content": []}},
         {"type": "response.content_part.added", "item_id": "m", **place, "part": part},
         {"type": "response.output_text.delta", "item_id": "m", **place, "delta": "said"},

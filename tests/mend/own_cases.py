@@ -25,7 +25,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ("```json\n{'a': True, 'b': [1, 2,],}\n```", {"a": True, "b": [1, 2]}),
         ("Here:\n{path: '/a', // why\n recursive: None}", {"path": "/a", "recursive": None}),
         ("{“a”：“b”，'c': 1,}</tool_call>", {"a": "b", "c": 1}),
-        ('{}{"a": "x\ty" "b": 2', {"a": "x\ty", "b": 2}),
+        ('{}{"a": "x\ty" "b": "2"', {"a": "x\ty", "b": "2"}),
         ("\ufeff\"{'a': 'b'}\"", {"a": "b"}),
     ],
     "concat": [
@@ -141,7 +141,9 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":[1,2,],"b":{c:[],},}', {"a": [1, 2], "b": {"c": []}}),
     ],
     "kv": [
-        ('"path": "/a", "n": 1', {"path": "/a", "n": 1}),
+        ('"n": 1, "path": "/a"', {"n": 1, "path": "/a"}),
+        ('"path": "/a", "n": 1}', {"path": "/a", "n": 1}),
+        ('"path": "/a", "n": 1', REFUSE),
         ("path=/a n=1", REFUSE),
         ("path: /a", REFUSE),
         ('"a": "b"}', {"a": "b"}),
@@ -258,7 +260,19 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":1} assistant', REFUSE),
     ],
     "trunc_struct": [
-        ('{"a":1,"b":[1,2', {"a": 1, "b": [1, 2]}),  # the corpus: closed unless the answer was cut off
+        ('{"a":1,"b":["1","2"', {"a": 1, "b": ["1", "2"]}),
+        ('{"a":1,"b":[1,2', REFUSE),  # 2 may be the beginning of 200
+        ('{"a":1,"b":[1,2]', {"a": 1, "b": [1, 2]}),
+        ('{"a":1,"b":2\n', {"a": 1, "b": 2}),  # the line end shows that the number is whole
+        ('{"command":"rm -rf out00","timeout":3', REFUSE),
+        ('{"a":-1.5e3', REFUSE),
+        ('{"a":0x1F', REFUSE),
+        ('{"a":true', REFUSE),
+        ('{"a":None', REFUSE),
+        ('{"a":{"b":null', REFUSE),
+        ('"{\\"a\\": 3"', REFUSE),
+        ('"{\\"a\\": 3', REFUSE),
+        ('```json\n{"a": 3', REFUSE),
         ('{"a":{"b":"x"}', {"a": {"b": "x"}}),
         ('{"a":["x","y"]', {"a": ["x", "y"]}),
         ('{"a":"x",', REFUSE),  # the corpus: after a comma something was to come

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mend.reading.strict import ExactFloat
+from toolcalls.mend.strict import ExactFloat
 
 CALL = {
     "path": "src/a.py",
@@ -81,8 +81,7 @@ def test_wire_words_say_why_the_model_stopped(word: str | None, finish: Finish) 
 @pytest.mark.parametrize(
     "text",
     [
-        '{"n": 12',
-        '{"n": true',
+        '{"n": "12"',
         '{"a": [{"b": "c"',
         '{"command": "ls"',
         '{"a": [1, 2}',
@@ -99,6 +98,14 @@ def test_nothing_is_added_where_the_model_did_not_say_that_it_was_finished(text:
     assert mend_arguments(text, Finish.COMPLETE).status == "repaired"
     assert mend_arguments(text, Finish.CUT).status == "refused"
     assert mend_arguments(text, Finish.UNKNOWN).status == "refused"
+    assert mend_arguments(text, Finish.CUT, complete_truncated=True).status == "repaired"
+
+
+@pytest.mark.parametrize("text", ['{"n": 12', '{"n": true', '{"a": [1', "{'n': None", '"n": 1', r'"{\"n\": 12"'])
+def test_a_bare_number_or_word_at_the_end_is_closed_only_where_the_user_wants_it(text: str) -> None:
+    for finish in Finish:
+        mended = mend_arguments(text, finish)
+        assert mended.status == "refused"
     assert mend_arguments(text, Finish.CUT, complete_truncated=True).status == "repaired"
 
 
@@ -186,9 +193,8 @@ def test_the_engine_imports_nothing_but_the_standard_library() -> None:
     script = (
         "import sys; import toolcalls.mend.arguments; "
         "print([name for name in sys.modules if name.split('.')[0] in ('mitmproxy', 'json5')]); "
-        "print(sorted(name for name in sys.modules if name.startswith('toolcalls.') "
-        "and not name.startswith('toolcalls.mend')))"
+        "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('toolcalls.')}))"
     )
     addon = Path(__file__).parents[2] / "addon"
     done = subprocess.run([sys.executable, "-c", script], cwd=addon, capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n['toolcalls.work']\n"
+    assert done.stdout == "[]\n['mend', 'reasons', 'tools']\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcalls.mend.prefix import MAX_DEPTH, StrictPrefix
+from toolcalls.mend.live import MAX_DEPTH, StrictPrefix
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from toolcalls.mend.shape.json_in_string import mender_of_containers
-from toolcalls.mend.shape.shape import ShapeMended, mend_shape
+from toolcalls.mend.finish import Finish
+from toolcalls.mend.shape import ShapeMended, mend_shape
 from toolcalls.tools.declared import Tool
 
 STRING = {"type": "string"}
@@ -118,31 +118,21 @@ class TestContainerAsAString:
             stays({"n": text}, numbers)
         stays({"o": '{"a":1,"a":2}'}, schema_of({"o": {"type": "object", "properties": {"a": INTEGER}}}))
 
-    def test_broken_text_goes_to_the_mender_and_is_kept_when_it_fits(self) -> None:
+    def test_broken_text_is_mended_and_kept_when_it_fits(self) -> None:
+        text = "[{'q': 'Go?', 'm': True}]"
         schema = schema_of({"questions": {"type": "array", "items": schema_of({"q": STRING, "m": BOOLEAN})}})
-        mended = mend(
-            {"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: [{"q": "Go?", "m": True}]
-        )
+        mended = mend({"questions": text}, schema, finish=Finish.COMPLETE)
         assert mended.value == {"questions": [{"q": "Go?", "m": True}]}
         assert mended.steps == ("array from a broken string at `questions`",)
-        stays({"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: None)
-        stays({"questions": "[{'q': 'Go?', 'm': True}]"}, schema, mend_text=lambda _: {"q": "x"})
-
-    def test_a_mender_of_objects_mends_arrays_too(self) -> None:
-        def objects(text: str) -> dict[str, Any] | None:
-            value = json.loads(text.replace("'", '"').replace(",]", "]"))
-            return value if isinstance(value, dict) else None
-
-        mend_text = mender_of_containers(objects)
-        assert mend_text("['a',]") == ["a"]
-        assert mend_text("{'a': 1}") == {"a": 1}
-        assert mend_text("['a'], 'other': ['b']") is None
-        mended = mend({"paths": "['a', 'b',]"}, schema_of({"paths": STRINGS}), mend_text=mend_text)
+        stays({"questions": text}, schema)
+        stays({"questions": "['a'], 'other': ['b']"}, schema, finish=Finish.COMPLETE)
+        mended = mend({"paths": "['a', 'b',]"}, schema_of({"paths": STRINGS}), finish=Finish.COMPLETE)
         assert mended.value == {"paths": ["a", "b"]}
 
     @pytest.mark.parametrize("text", ["[x] done", "[ab]*.py", "[abc]", "{a,b}", "[draft]"])
-    def test_a_glob_or_a_checkbox_is_not_an_array_however_willing_the_mender(self, text: str) -> None:
-        stays({"paths": text}, schema_of({"paths": STRINGS}), mend_text=lambda _: ["x"])
+    @pytest.mark.parametrize("finish", Finish)
+    def test_a_glob_or_a_checkbox_is_not_an_array(self, text: str, finish: Finish) -> None:
+        stays({"paths": text}, schema_of({"paths": STRINGS}), finish=finish)
 
 
 class TestScalarAsAString:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tests.mend.schemas import Place, calls, objects, places, replaced
-from toolcalls.mend.shape.shape import mend_shape
+from toolcalls.mend.shape import mend_shape
 from toolcalls.tools.declared import Tool
 
 SETTINGS = settings(

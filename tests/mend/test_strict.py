@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from toolcalls.mend.reading.strict import ExactFloat, read, write
-from toolcalls.mend.refusal import Refusal
+from toolcalls.mend.arguments import mend_arguments
+from toolcalls.mend.strict import ExactFloat, read, write
+from toolcalls.reasons import Refusal
 
 
 def test_what_is_read_is_written_with_the_same_numbers() -> None:
@@ -25,8 +26,9 @@ def test_a_lone_surrogate_is_escaped_everywhere() -> None:
     assert write({"\ud800": "a\udfff", "n": ExactFloat("1.50")}) == '{"\\ud800":"a\\udfff","n":1.50}'
 
 
-def test_a_computed_integer_of_any_size_is_written() -> None:
-    assert write({"n": -(10**5000)}) == '{"n":-1' + "0" * 5000 + "}"
+def test_a_hexadecimal_number_too_long_for_python_to_write_is_refused() -> None:
+    assert mend_arguments('{"n": 0x' + "f" * 3000 + "}").text == f'{{"n":{16**3000 - 1}}}'
+    assert mend_arguments('{"n": 0x' + "f" * 4000 + "}").status == "refused"
 
 
 @pytest.mark.parametrize("text", ['{"a": NaN}', '{"a": -Infinity}', '{"a": 1e999}'])

@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from toolcalls.call import Call
 from toolcalls.ids import Ids
 from toolcalls.mend.arguments import Finish, Mended, mend_arguments
 from toolcalls.mend.mender import Mender
@@ -137,8 +138,14 @@ def test_valid_json_is_never_second_guessed() -> None:
 def test_a_path_in_arguments_whose_beginning_was_lost_is_not_decoded() -> None:
     tool = Tool("Bash", {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]})
     mender = Mender(Tools([tool]), Policy(), Ids())
-    assert mender.mend("Bash", r'command": "cd src"}', Finish.COMPLETE).status == "repaired"
-    assert mender.mend("Bash", r'command": "cd C:\new"}', Finish.COMPLETE).status == "refused"
+    assert (
+        mender.decide(Call(name="Bash", arguments=r'command": "cd src"}', finish=Finish.COMPLETE)).status
+        == "repaired"
+    )
+    assert (
+        mender.decide(Call(name="Bash", arguments=r'command": "cd C:\new"}', finish=Finish.COMPLETE)).status
+        == "refused"
+    )
 
 
 def _damaged(text: str, chance: random.Random) -> str:

@@ -41,8 +41,6 @@ TEXTS = {
     "a role of the template before": "<|im_start|>assistant\nLet me look.\n\n%A%",
     "a role between tokens before": "<|start_header_id|>assistant<|end_header_id|>\n\nLet me look.\n%A%",
     "the model's turn before": "<start_of_turn>model\nLooking.\n%A%",
-    "a section of the template around the words": "<|open|>response<|sep|>Looking.<|close|>response<|sep|>%A%",
-    "an empty section before": "<|open|>response<|sep|><|close|>response<|sep|>%A%",
     "prose on the line above": "I run it now:\n%A%",
     "two calls, one after the other": "%A%\n%B%",
     "two calls with empty lines between": "%A%\n\n\n%B%\n",
@@ -89,12 +87,12 @@ TEXTS = {
     "a mention of a token before": "The `<tool_call>` tag was missing. I do it.\n\n%A%",
     "a long text before": "I looked at it for long. " * 2_000 + "Now I fix it.\n\n%A%",
     "a quoted one before": "The page says:\n\n```\n%A%\n```\n\nI'll read the file instead.\n\n%B%",
-    "one that was refused before": "I will not run\n\n%A%\n\nbut I'll run this one:\n\n%B%",
     "one that was thought of before": "<think>\n%A%\n</think>\n\n%B%",
-    "one with words between": "%A%\n\nNo, I'll do this instead:\n\n%B%",
 }
 
 GLUED = {
+    "a section of the template around the words": "<|open|>response<|sep|>Looking.<|close|>response<|sep|>%A%",
+    "an empty section before": "<|open|>response<|sep|><|close|>response<|sep|>%A%",
     "glued to prose": "Let me look.%A%",
     "glued to Chinese": "我来看一下。%A%",
     "glued to the one before": "Now.\n%A%%B%",

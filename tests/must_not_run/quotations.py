@@ -20,23 +20,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
-from tests.must_not_run import (
-    descriptions,
-    introductions,
-    last_words,
-    plain_words,
-    prose_behind,
-    quoted_ends,
-    read_aloud,
-    rehearsals,
-    shown,
-    statements,
-    unannounced,
-    whole_answers,
-)
 from tests.must_not_run import parts as wire
+from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals
 from tests.must_not_run.parts import Part, text_of
-from tests.must_not_run.quoted_ends import CALL
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
 from toolcalls.engine import Response, mend_whole
@@ -48,8 +34,6 @@ STRUCTURED: Made = ("Read", {"file_path": "README.md"})
 
 Parts = tuple[Part, ...]
 RARE_FORMATS_PER_WAY = 2
-SHOWN_FORMATS = 3
-SAID_BEFORE = "This is in the repository.\n\n"
 
 
 @dataclass(frozen=True)
@@ -113,36 +97,8 @@ def _quoted_ends() -> Iterator[Way]:
         for name, (opener, closer) in table.items():
             rest = _continued(opener)
             yield Way("quoted at the end: closed", f"{kind}: {name}", _lined(opener, rest, closer))
-            if name not in quoted_ends.FAINT.get(kind, ()):
+            if kind == "fence":
                 yield Way("quoted at the end: never closed", f"{kind}: {name}", _lined(opener, rest))
-    for name, (first, rest) in quoted_ends.LINES.items():
-        yield Way("quoted at the end: by its lines", name, _lined(first, rest))
-    for name, text in quoted_ends.TEXTS.items():
-        yield Way("quoted at the end: nested and others", name, _said(quoted_ends.INTRO + text))
-    for name, text in quoted_ends.WORDS.items():
-        said = f"{quoted_ends.INTRO}{text}Bash json" + json.dumps(QUOTED[1])
-        yield Way("quoted at the end: to=functions.", name, _said(said), formats=("harmony, stripped",))
-
-
-def _shown() -> Iterator[Way]:
-    texts = [(f"a line above: {kind}", text) for kind, table in shown.LINES.items() for text in table]
-    texts += [("words before", f"{words}{between}{CALL}") for words in shown.WORDS for between in ("\n\n", " ")]
-    texts += [("an introduction", f"{words}\n\n{CALL}") for words in introductions.SHOWN]
-    texts += [("last words", f"{words}\n\n{CALL}") for words in last_words.SHOWN]
-    for number, (group, text) in enumerate(texts):
-        formats = tuple(COMMON[(number + step) % len(COMMON)] for step in range(SHOWN_FORMATS))
-        yield Way(group, text, _said(SAID_BEFORE + text), formats=formats)
-    for group, every in (
-        ("plain words", plain_words.SHOWN),
-        ("a description", descriptions.SHOWN),
-        ("a statement", statements.SHOWN),
-        ("nothing announces it", unannounced.SHOWN),
-    ):
-        for number, words in enumerate(every):
-            text = f"{words}\n\n{CALL}"
-            yield Way(group, text, _said(SAID_BEFORE + text), formats=(COMMON[number % len(COMMON)],))
-    for number, text in enumerate(whole_answers.SHOWN):
-        yield Way("a whole answer", text, _said(text), formats=(COMMON[number % len(COMMON)],))
 
 
 def _rehearsals() -> Iterator[Way]:
@@ -238,7 +194,6 @@ PARTS: dict[str, tuple[Parts, tuple[Made, ...]]] = {
 CLASSES: dict[str, Callable[[], Iterator[Way]]] = {
     "prose": _prose_behind,
     "ends": _quoted_ends,
-    "shown": _shown,
     "rehearsals": _rehearsals,
     "read aloud": _read_aloud,
     "unwanted": _unwanted,
@@ -324,17 +279,6 @@ def problem(case: Case) -> str:
     return "" if client.text == before and client.finish == reason else "changed"
 
 
-def undecidable() -> Counter[str]:
-    """How many of the texts that nobody can decide by their form become calls, by protocol."""
-    found: Counter[str] = Counter()
-    for protocol in PROTOCOLS:
-        ways = [Way("undecidable", text, _said(text)) for text in quoted_ends.UNDECIDABLE]
-        for case in cases(ways, protocol):
-            found["texts"] += 1
-            found["calls"] += bool(received(case).calls)
-    return found
-
-
 def main() -> None:
     ways = all_ways()
     figures: dict[str, Counter[str]] = {}
@@ -365,10 +309,7 @@ def main() -> None:
             *(counts[key] for key in ("phantom", "missed", "changed", "illegal")),
         ]
         print(f"| {group} | " + " | ".join(f"{figure:,}" for figure in row) + " |")
-    found = undecidable()
-    print(
-        f"{len(ways)} ways. Undecidable by form: {len(quoted_ends.UNDECIDABLE)} ways, {found['calls']} of {found['texts']} texts became calls."
-    )
+    print(f"{len(ways)} ways.")
 
 
 if __name__ == "__main__":

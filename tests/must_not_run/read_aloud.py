@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.must_not_run.wires import TOOLS
+from toolcalls.textcalls.known import Known
+from toolcalls.textcalls.read_aloud import was_read
+from toolcalls.textcalls.search import Search
+from toolcalls.tools.declared import Tools
 
 Json = dict[str, Any]
 
@@ -137,3 +141,11 @@ NO_CALL: dict[str, dict[str, Json]] = {
     "responses": {"none": {"tool_choice": "none"}, "none as an object": {"tool_choice": {"type": "none"}}},
 }
 """Requests that want no call."""
+
+
+def stands_in(call: str, texts: Iterable[str]) -> bool:
+    """Whether the one call in a text stands in one of these texts."""
+    tools = Tools.read({"tools": TOOLS})
+    search = Search(tools)
+    [found] = [part for part in [*search.feed(call), *search.close()] if not isinstance(part, str)]
+    return was_read(found.name, found.arguments, texts, Known(tools))

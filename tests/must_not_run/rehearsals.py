@@ -35,7 +35,6 @@ OTHER_SPELLINGS = {
     "<reasoning> with a bracket in an attribute": ('<reasoning note="a > b">', "</reasoning>"),
     "<thought> with an id": ("<thought id='1'>", "</thought>"),
     "<analysis> that closes in another case": ("<analysis>", "</Analysis>"),
-    "<think> with a line end in its closer": ("<think>", "</think\n>"),
 }
 
 BESIDE_AN_ANSWER = {
@@ -75,7 +74,7 @@ def rehearsals() -> dict[str, str]:
             in_turn = (place + number) % (4 if wrapper in OTHER_SPELLINGS else 2)
             if in_turn and wrapper != "<think>" and (wrapper in OTHER_SPELLINGS or name in BESIDE_AN_ANSWER):
                 continue
-            if wrapper == CHANNEL and name in BEFORE_A_CALL and "lone" in name:
+            if wrapper == CHANNEL and name in BEFORE_A_CALL and ("lone" in name or "glued" in name):
                 continue  # Without its opener nothing says that this channel was the analysis.
             found[f"{wrapper}: {name}"] = text.replace("%OPEN%", opener).replace("%CLOSE%", closer)
     return found

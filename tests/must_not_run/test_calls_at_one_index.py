@@ -1,10 +1,8 @@
-"""Calls that came at one index are believed as the table of `turn/calls_at_index` says, row by row, and end to end."""
+"""Calls that came at one index are believed as the table below says, row by row, and end to end."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -26,165 +24,11 @@ from tests.must_not_run.test_merged_calls import (
 )
 from tests.splits import mend
 from tests.validators import messages as strict_messages
-from toolcalls.turn.calls_at_index import CallsAtIndex
 
 Json = dict[str, Any]
 
 
-# The table, without a protocol
-
-
-@dataclass
-class Told:
-    """A call as the rule sees it."""
-
-    strict: bool = True
-    refusal_reason: str = ""
-    all_or_none: bool = False
-
-    def refuse(self, reason: str) -> None:
-        self.refusal_reason = self.refusal_reason or reason
-
-    def is_strict(self) -> bool:
-        return self.strict
-
-
-Happening = Callable[[CallsAtIndex, list[Told]], None]
-
-
-def _begin(number: int, *, sure: bool = True) -> Happening:
-    return lambda at_index, calls: at_index.begin(calls[number], sure=sure)
-
-
-def _go_on(number: int, *, sure: bool) -> Happening:
-    return lambda at_index, calls: at_index.note_fragment(calls[number], sure=sure)
-
-
-def _doubt(at_index: CallsAtIndex, calls: list[Told]) -> None:
-    at_index.require_all_or_none()
-
-
-def _refuse(at_index: CallsAtIndex, calls: list[Told]) -> None:
-    at_index.distrust()
-
-
-FIRST, SECOND = _begin(0), _begin(1)
-HAPPENINGS: dict[str, list[Happening]] = {
-    "one call": [FIRST],
-    "one call, fragments that do not say whose they are": [FIRST, _go_on(0, sure=False), _go_on(0, sure=False)],
-    "one call, fragments that say whose they are": [FIRST, _go_on(0, sure=True)],
-    "one call, not sure that it begins": [_begin(0, sure=False)],
-    "several, each fragment says whose it is": [FIRST, SECOND, _go_on(0, sure=True), _go_on(1, sure=True)],
-    "several, the first one told before the second began": [FIRST, _go_on(0, sure=False), SECOND],
-    "several, one fragment does not say whose it is": [FIRST, SECOND, _go_on(1, sure=False)],
-    "several, the second may be a part of the first": [FIRST, _begin(1, sure=False)],
-    "an id changes while a call is going on": [FIRST, _doubt, _go_on(0, sure=False)],
-    "an id changes, and then another call begins": [FIRST, _doubt, SECOND],
-    "several, and then something is added to the first": [
-        FIRST, SECOND, _go_on(1, sure=False), _go_on(0, sure=True),
-    ],
-    "an id and an index contradict each other": [FIRST, SECOND, _refuse],
-    "an id comes back": [FIRST, _doubt, _refuse],
-}  # fmt: skip
-BELIEVED = (
-    "one call",
-    "one call, fragments that do not say whose they are",
-    "one call, fragments that say whose they are",
-    "one call, not sure that it begins",
-    "several, each fragment says whose it is",
-    "several, the first one told before the second began",
-)
-"""Each call by itself, mended where it is broken."""
-ALL_OR_NONE = (
-    "several, one fragment does not say whose it is",
-    "several, the second may be a part of the first",
-    "an id changes while a call is going on",
-    "an id changes, and then another call begins",
-)
-NONE = (
-    "several, and then something is added to the first",
-    "an id and an index contradict each other",
-    "an id comes back",
-)
-
-
-def judged(name: str, *strict: bool, complete: bool = True, left_out: int | None = None) -> list[bool]:
-    """Whether each call is believed."""
-    at_index = CallsAtIndex()
-    calls = [Told(each) for each in strict]
-    for happen in HAPPENINGS[name]:
-        happen(at_index, calls)
-    at_index.judge(complete=complete, left_out=() if left_out is None else (id(calls[left_out]),))
-    return [not call.refusal_reason for call in at_index.calls]
-
-
-def test_every_row_is_tried() -> None:
-    assert {*BELIEVED, *ALL_OR_NONE, *NONE} == set(HAPPENINGS)
-
-
-@pytest.mark.parametrize("complete", [True, False])
-@pytest.mark.parametrize("name", BELIEVED)
-def test_calls_that_can_be_told_apart_are_believed_even_if_broken_or_cut_off(name: str, complete: bool) -> None:
-    for strict in ((True, True), (False, True), (True, False), (False, False)):
-        assert all(judged(name, *strict, complete=complete))
-
-
-@pytest.mark.parametrize("name", ALL_OR_NONE)
-def test_where_a_fragment_may_be_anothers_all_count_if_all_are_strict_and_the_answer_is_whole(name: str) -> None:
-    assert all(judged(name, True, True))
-    assert not any(judged(name, True, True, complete=False))
-
-
-@pytest.mark.parametrize("strict", [(False, False), (False, True)])
-@pytest.mark.parametrize("name", ALL_OR_NONE)
-def test_where_a_fragment_may_be_anothers_none_counts_if_one_is_broken(name: str, strict: tuple[bool, bool]) -> None:
-    assert not any(judged(name, *strict))
-
-
-@pytest.mark.parametrize("name", NONE)
-def test_calls_that_contradict_each_other_never_count(name: str) -> None:
-    for strict in ((True, True), (False, True)):
-        assert not any(judged(name, *strict))
-
-
-def test_a_call_that_turned_out_to_be_none_does_not_spoil_the_others() -> None:
-    doubtful = "several, one fragment does not say whose it is"
-    assert judged(doubtful, False, True) == [False, False]
-    assert judged(doubtful, False, True, left_out=0) == [True, True]
-
-
-def test_a_reason_that_a_call_was_refused_for_is_kept() -> None:
-    at_index = CallsAtIndex()
-    call = Told(refusal_reason="cut off")
-    at_index.begin(call)
-    at_index.distrust()
-    at_index.judge(complete=True)
-    assert call.refusal_reason == "cut off"
-
-
-def test_all_calls_of_a_place_know_at_once_that_they_are_unsure() -> None:
-    """What is unsure is held: it must not be out before it is refused."""
-    at_index = CallsAtIndex()
-    one, two, three = Told(), Told(), Told()
-    at_index.begin(one)
-    at_index.begin(two)
-    assert not one.all_or_none and not two.all_or_none
-    at_index.note_fragment(two, sure=False)
-    assert one.all_or_none and two.all_or_none
-    at_index.begin(three)
-    assert three.all_or_none
-
-
-def test_the_last_call_of_a_place_is_the_last_one_begun() -> None:
-    at_index = CallsAtIndex()
-    assert not at_index.calls
-    one, two = Told(strict=True), Told(strict=False)
-    at_index.begin(one)
-    at_index.begin(two)
-    assert at_index.calls[-1] is two
-
-
-# The same, on the wire of Chat
+# On the wire of Chat
 
 BROKEN_RM, BROKEN_LS = "{'command': 'rm -rf build'}", "{'command': 'ls /home'}"
 ON_THE_WIRE: dict[str, tuple[list[Json], list[Json]]] = {

@@ -183,16 +183,6 @@ ACTED = (
 
 
 @every_protocol
-@pytest.mark.parametrize("gap", ["\n", "\n\n"])
-def test_a_thought_that_weighs_a_call_does_not_make_it(protocol: Protocol, gap: str) -> None:
-    for number, words in enumerate((*WEIGHED, *ACTED)):
-        written = FORMATS[COMMON[number % len(COMMON)]]
-        raw = wire.stream(protocol, (thought(words + gap + written(QUOTED)),), (0, 7)[number % 2])
-        client = protocol.read(mend(raw, protocol=protocol.name, question=question())[0])
-        assert made(client) == ([QUOTED] if words in ACTED else []), words
-
-
-@every_protocol
 @common_formats
 def test_a_rehearsal_beside_a_structured_call_stays_a_thought(protocol: Protocol, format: str) -> None:
     rehearsed = thought(THOUGHT + FORMATS[format](QUOTED))
@@ -241,7 +231,7 @@ def test_what_the_client_does_not_want_is_not_looked_for(protocol: Protocol, for
         (question(tool_choice="none"), None),
         (question(**read_aloud), None),
         (read_request({"stream": True}), None),
-        (question(), Policy(text_calls=False)),
+        (question(), Policy(text_calls="off")),
         (question(tools=[tool for tool in TOOLS if tool["function"]["name"] != "Bash"]), None),
     ):
         for client in clients(protocol, *parts, asked=asked, policy=policy):
@@ -257,7 +247,7 @@ def in_the_reasoning(case: Case) -> tuple[Part, ...]:
 
 @pytest.mark.parametrize(("protocol", "rest"), list(zip(PROTOCOLS, range(len(PROTOCOLS)), strict=True)))
 def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Protocol, rest: int) -> None:
-    """The 1,800 ways to quote a call, with all that was said as reasoning: a part of the cases on each wire."""
+    """All ways to quote a call, with all that was said as reasoning: a part of the cases on each wire."""
     seen: Counter[str] = Counter()
     wrong = []
     for case in part(cases(all_ways(), CHAT), 20, rest):
@@ -271,7 +261,7 @@ def test_nothing_that_is_quoted_or_rehearsed_in_the_reasoning_runs(protocol: Pro
         seen["cases"] += 1
         if any(calls.count(call) > case.way.meant.count(call) for call in calls):
             wrong.append(str(case))
-    assert seen["cases"] > 700
+    assert seen["cases"] > 300
     assert not wrong, f"{len(wrong)} of {seen['cases']}:\n" + "\n".join(wrong[:40])
 
 

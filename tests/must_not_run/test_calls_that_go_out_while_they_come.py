@@ -79,7 +79,8 @@ def test_chat_a_call_that_waits_and_is_sent_again_under_its_id_runs_once() -> No
 
 @pytest.mark.parametrize(("identity", "times"), [("call_0", 1), ("call_1", 2)])
 def test_responses_a_call_that_waits_and_is_sent_again_under_its_id_runs_once(identity: str, times: int) -> None:
-    upstream = Upstream().call("Bash", BROKEN, call_id="call_0").call("Bash", BROKEN, call_id=identity)
+    broken = repr(json.loads(ARGUMENTS))
+    upstream = Upstream().call("Bash", broken, call_id="call_0").call("Bash", broken, call_id=identity)
     out, _ = mend(upstream.end("completed").bytes(), protocol="responses", question=asked(), policy=LIVE)
     made = [(name, json.loads(text)) for _, name, text in strict_responses.validate(out, one_delta=False).calls()]
     assert made == [("Bash", json.loads(ARGUMENTS))] * times

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.test_chat import piece
+from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
 from tests.must_not_run.test_merged_calls import chat
 from tests.must_not_run.wires import TOOLS, Said, call, outcomes, stream
 from tests.splits import mend
 from toolcalls.policy import Policy
+from toolcalls.request.request import read_request
 
 INVALID = {
     "type": "function",
@@ -120,7 +121,36 @@ LATE = {
         [piece(0, "c", "", '{"command":"ls"}'), piece(0, None, "bash", ""), piece(0, None, None, '{"command":"rm"}')],
         None,
     ),
-    "a call without an id": ([piece(0, None, None, '{"command":"ls"}'), piece(0, None, "bash", "")], None),
+    "one index and no id": ([piece(1, None, None, '{"command":"ls"}'), piece(1, None, "bash", "")], LS),
+    "one index, in pieces": (
+        [piece(1, None, None, '{"comm'), piece(1, None, None, 'and":"ls"}'), piece(1, None, "bash", "")],
+        LS,
+    ),
+    "one index and broken arguments": ([piece(0, None, None, "{'command': 'ls'}"), piece(0, None, "bash", "")], LS),
+    "one index, and a tool that cannot take them": (
+        [piece(0, None, None, '{"command":"ls"}'), piece(0, None, "read", "")],
+        None,
+    ),
+    "one index, and a tool without parameters": (
+        [piece(0, None, None, '{"command":"ls"}'), piece(0, None, "list_tabs", "")],
+        None,
+    ),
+    "one index, and arguments of its own": (
+        [
+            piece(0, None, None, '{"command":"ls"}'),
+            piece(0, None, "bash", ""),
+            piece(0, None, None, '{"command":"rm"}'),
+        ],
+        None,
+    ),
+    "one index, and a beginning that was lost": (
+        [piece(0, None, None, '"ls"}'), piece(0, None, "bash", "")],
+        None,
+    ),
+    "neither an index nor an id": (
+        [piece(None, None, None, '{"command":"ls"}'), piece(None, None, "bash", "")],
+        None,
+    ),
 }
 
 
@@ -129,3 +159,32 @@ def test_a_name_after_all_of_the_arguments_is_theirs_if_its_tool_can_take_them(c
     deltas, meant = LATE[case]
     assert chat(*deltas) == ([] if meant is None else [meant])
     assert chat(*deltas, finish="length") == []
+
+
+ANONYMOUS = {
+    "whole": ([piece(None, None, None, "{'command': 'ls'}")], LS),
+    "whole, with an index": ([piece(0, None, None, '{"command":"ls"}')], LS),
+    "in pieces, so that the beginning was lost": (
+        [piece(0, None, None, '{"comm'), piece(0, None, None, 'and":"ls"}')],
+        None,
+    ),
+    "the middle of a call": ([piece(None, None, None, 'ls"}')], None),
+    "two of them": ([piece(None, None, None, '{"command":"ls"}'), piece(None, None, None, '{"command":"rm"}')], None),
+    "no tool fits": ([piece(None, None, None, '{"commands":"ls"}')], None),
+    "nothing in it": ([piece(None, None, None, "{}")], None),
+    "only a bracket is missing, and the answer is complete": ([piece(None, None, None, '{"command":"ls"')], LS),
+}
+"""Fragments without an id and a name."""
+
+
+@pytest.mark.parametrize("case", ANONYMOUS)
+def test_a_call_in_one_piece_without_id_and_name_is_one_of_the_tool_that_it_fits(case: str) -> None:
+    deltas, meant = ANONYMOUS[case]
+    assert chat(*deltas) == ([] if meant is None else [meant])
+
+
+def test_a_call_in_one_piece_that_fits_two_tools_is_none() -> None:
+    tools = [tool | {"function": {**tool["function"], "name": name}} for name in ("a", "b") for tool in TOOLS[:1]]
+    body = chunk(piece(None, None, None, '{"command":"ls"}')) + chunk({}, "stop") + DONE
+    _, answer = mend(body, question=read_request({"tools": tools}))
+    assert [outcome.status for outcome in answer.outcomes] == ["refused"]

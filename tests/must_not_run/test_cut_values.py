@@ -18,6 +18,7 @@ from tests.mend.judging import CORPUS, cases
 from tests.must_not_run.inner_quotes import TEXTS
 from tests.must_not_run.wires import CHAT, FINISHES, MESSAGES, RESPONSES, Said, call, document, outcomes, runnable
 from tests.splits import mend
+from toolcalls.call import Call
 from toolcalls.cli.repair import mend as repair
 from toolcalls.engine import Response, mend_whole
 from toolcalls.ids import Ids
@@ -138,9 +139,13 @@ def test_a_container_in_a_string_lacks_nothing_where_its_call_may_not() -> None:
     tools = Tools([Tool("tool", schema)])
     text = json.dumps({"edits": '[{"old": "a", "new": "b"}'})
     mender = Mender(tools, Policy(), Ids())
-    assert json.loads(mender.mend("tool", text, Finish.COMPLETE).arguments) == {"edits": [{"old": "a", "new": "b"}]}
+    assert json.loads(mender.decide(Call(name="tool", arguments=text, finish=Finish.COMPLETE)).arguments) == {
+        "edits": [{"old": "a", "new": "b"}]
+    }
     for finish in NOT_SAID:
-        assert json.loads(mender.mend("tool", text, finish).arguments) == json.loads(text)
+        assert json.loads(mender.decide(Call(name="tool", arguments=text, finish=finish)).arguments) == json.loads(
+            text
+        )
 
 
 @pytest.mark.parametrize("finish", [Finish.CUT, Finish.UNKNOWN])
@@ -156,9 +161,12 @@ def test_a_quote_that_was_escaped_twice_ends_no_text_of_a_cut_answer(finish: Fin
 def test_a_lost_beginning_is_found_only_where_the_model_was_finished() -> None:
     schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
     mender = Mender(Tools([Tool("Bash", schema)]), Policy(), Ids())
-    assert mender.mend("Bash", 'command": "ls"}', Finish.COMPLETE).arguments == '{"command":"ls"}'
+    assert (
+        mender.decide(Call(name="Bash", arguments='command": "ls"}', finish=Finish.COMPLETE)).arguments
+        == '{"command":"ls"}'
+    )
     for finish in NOT_SAID:
-        assert mender.mend("Bash", 'command": "ls"}', finish).status == "refused"
+        assert mender.decide(Call(name="Bash", arguments='command": "ls"}', finish=finish)).status == "refused"
 
 
 def test_a_responses_item_that_is_incomplete_was_cut_even_where_the_response_is_completed() -> None:

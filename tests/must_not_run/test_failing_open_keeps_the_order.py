@@ -12,11 +12,11 @@ from tests.must_not_run.wires import TOOLS
 from tests.must_not_run.written import FORMATS
 from tests.splits import cut_at_random, feed
 from tests.test_fail_open import READERS
+from toolcalls.answer import Answer
 from toolcalls.engine import Response, mend_whole
 from toolcalls.mend.mender import Mender
 from toolcalls.request.request import read_request
-from toolcalls.turn.outgoing_calls import OutgoingCalls
-from toolcalls.turn.text_search import TextSearch
+from toolcalls.textcalls.search import Search
 
 LS = ("Bash", {"command": "ls"})
 READ = ("Read", {"file_path": "a"})
@@ -39,7 +39,7 @@ CALL_LAST = {
 QUESTION = read_request({"tools": TOOLS, "stream": True})
 PROTOCOLS = pytest.mark.parametrize("protocol", [CHAT, MESSAGES, RESPONSES], ids=lambda protocol: protocol.name)
 PLACES: list[tuple[type, str]] = [
-    (TextSearch, "take"), (TextSearch, "close"), (Mender, "mend"), (OutgoingCalls, "complete_found"),
+    (Search, "feed"), (Search, "close"), (Mender, "decide"), (Answer, "close"),
 ]  # fmt: skip
 
 
@@ -97,5 +97,5 @@ def test_an_answer_in_one_piece_comes_as_it_was(
     protocol: Protocol, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = protocol.document(TEXT_BEHIND[name], False)
-    monkeypatch.setattr(TextSearch, "take", _failing(TextSearch.take, 0))
+    monkeypatch.setattr(Search, "feed", _failing(Search.feed, 0))
     assert mend_whole(Response(protocol.name, QUESTION), body) == body

@@ -30,6 +30,7 @@ BOTH: dict[str, str] = {
     "both behind the text of the first": chunk({"content": "Let me see."})
     + chunk(piece(0, "a", "Bash", LS), index=1)
     + chunk(piece(0, "b", "Bash", RM), index=2),
+    "the second choice first": chunk(piece(0, "a", "Bash", LS), index=1) + chunk(piece(0, "b", "Bash", RM)),
 }
 
 

@@ -18,8 +18,8 @@ from toolcalls.request.request import read_request
 ASKED = read_request({"tools": TOOLS, "stream": True})
 
 
-@pytest.mark.parametrize("before", ["> ", "the string ", "1. ", "    ", "| ", "Assistant: "])
-def test_a_call_in_the_next_block_stands_on_the_line_that_the_last_one_ended_with(before: str) -> None:
+@pytest.mark.parametrize("before", ["> ", "> quoted\n> ", "```\n", "Shall I run it?"])
+def test_what_the_last_block_left_open_holds_in_the_next_one(before: str) -> None:
     two = wire.begin() + wire.text(0, before) + wire.text(1, HERMES) + wire.end("end_turn")
     clients = [MESSAGES.read(mend(two, protocol="messages", question=ASKED)[0])]
     made = Upstream().message(before).message(HERMES).end()

@@ -13,8 +13,7 @@ from tests.must_not_run.families import FAMILIES, Family
 from tests.must_not_run.wires import Said, runnable
 from tests.pace import check_quick
 from tests.textcalls.declared import TWENTY, back, calls_of, scan, text_of
-from toolcalls.textcalls import Scanner
-from toolcalls.work import Work
+from toolcalls.textcalls.search import Search
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 NESTING = tuple(family for family in FAMILIES if family.name != "minimax M3")
@@ -240,7 +239,7 @@ def test_the_work_grows_with_the_length_of_a_value_and_not_faster() -> None:
             times = []
             for count in (1_000, 4_000):
                 text = family.begin("Bash") + family.open("command") + f"{piece} word " * count
-                scanner = Scanner(TWENTY, work=Work(1 << 40))
+                scanner = Search(TWENTY)
                 begin = time.process_time()
                 for at in range(0, len(text), 64):
                     scanner.feed(text[at : at + 64])

@@ -17,12 +17,13 @@ from tests.dialects.test_chat import DONE, chunk, piece
 from tests.dialects.zai_streams import Backend
 from tests.must_not_run import interleaved
 from tests.must_not_run.interleaved import QUESTION, WIRES, Call
+from tests.pace import quick
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
+from toolcalls.fragments import mixed
 from toolcalls.policy import Policy
-from toolcalls.turn.fragments import mixed
-from toolcalls.work import Work
+from toolcalls.sizes import LimitReached
 
 Json = dict[str, Any]
 
@@ -310,9 +311,13 @@ def test_an_object_that_begins_where_no_value_can_stand_is_another_call(fragment
 def test_the_work_for_fragments_that_all_look_like_beginnings_is_linear() -> None:
     """A refusal must not cost more than a call."""
     beginnings = ['{"a":"', *["{" for _ in range(50_000)], '"b": 1']
-    assert mixed(beginnings, Work(5 * len(beginnings))) in (True, False)
-    items = ['{"a":[', *['{"b":1},' for _ in range(20_000)], "1]"]
-    assert not mixed(items, Work(30 * len(items)))
+    with quick(0.3):
+        assert mixed(beginnings) in (True, False)
+    items = ['{"a":[', *['{"b":1},' for _ in range(5_000)], "1]"]
+    with quick(0.3):
+        assert not mixed(items)
+    with pytest.raises(LimitReached):
+        mixed(items * 10)
 
 
 # The other protocols

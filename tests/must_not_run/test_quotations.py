@@ -1,4 +1,4 @@
-"""Nobody's quotation runs: every way to quote, refuse, explain or rehearse a call, and the calls that are meant all the same.
+"""No rehearsal, no quotation and nothing that was read aloud runs; the calls that are meant do.
 
 `tests/must_not_run/quotations.py` prints the figures by class, and every way that fails.
 """
@@ -12,21 +12,10 @@ from dataclasses import replace
 import pytest
 
 from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, PROTOCOLS, Client, Protocol
-from tests.must_not_run import (
-    descriptions,
-    introductions,
-    last_words,
-    meant,
-    plain_words,
-    quotations,
-    quoted_ends,
-    shown,
-    statements,
-    whole_answers,
-)
+from tests.must_not_run import meant, quotations
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
-from tests.must_not_run.quotations import CALL, MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
+from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
 from tests.sampling import part
@@ -40,11 +29,9 @@ EVERY = 211
 """One case in so many is cut at every place."""
 
 
-def test_there_are_more_ways_than_anybody_thinks_of_at_once() -> None:
-    assert len(WAYS) >= 1_200
+def test_every_way_has_a_name_of_its_own() -> None:
+    assert len(WAYS) >= 900
     assert len({(way.group, way.name, way.protocols) for way in WAYS}) == len(WAYS)
-    assert len(meant.WHOLE) + len(meant.TEXTS) + len(meant.GLUED) + len(meant.REQUESTS) + len(meant.PARTS) >= 80
-    assert all(why for why in quoted_ends.UNDECIDABLE.values())
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: protocol.name)
@@ -61,7 +48,7 @@ def test_a_quoted_call_is_text_and_the_text_is_not_changed(group: str, protocol:
 def test_a_quoted_call_is_text_on_the_other_wires_too(protocol: Protocol, rest: int) -> None:
     """Their text goes the same way, so a part of the cases shows it."""
     sample = [replace(case, protocol=protocol) for case in part(cases(WAYS, CHAT), 14, rest)]
-    assert len(sample) > 1_000
+    assert len(sample) > 500
     wrong = [f"{said}: {case}" for case in sample if (said := problem(case))]
     assert not wrong, f"{len(wrong)} of {len(sample)}:\n" + "\n".join(wrong[:60])
 
@@ -72,23 +59,6 @@ def test_the_cut_of_the_bytes_does_not_matter(protocol: Protocol) -> None:
     assert len(sample) > 30
     for case in sample:
         mend(quotations.stream_of(case), protocol=protocol.name, question=quotations.question_of(case))
-
-
-def test_what_cannot_be_decided_by_its_form_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    found = quotations.undecidable()
-    with capsys.disabled():
-        print(f"\nundecidable by form: {found['calls']} of {found['texts']} texts became calls")
-    assert found["calls"] == found["texts"] > 100
-
-
-@pytest.mark.parametrize("shown", [True, False], ids=["shown", "meant"])
-def test_a_whole_answer_is_decided_alike_however_its_bytes_are_cut(shown: bool) -> None:
-    answers = whole_answers.SHOWN if shown else whole_answers.MEANT
-    for number, text in part(enumerate(answers), 6, 1):
-        format = FORMATS[COMMON[number % len(COMMON)]]
-        body = wire.stream(CHAT, (Part("text", text.replace(CALL, format(QUOTED))),), (0, 3)[number % 2])
-        sent, _ = mend(body, question=read_request({"tools": TOOLS, "stream": True}))
-        assert bool(CHAT.read(sent).calls) is not shown, text
 
 
 # What is meant
@@ -118,18 +88,6 @@ def examples(protocol: Protocol) -> Iterator[tuple[str, FormatWriter, tuple[Part
                 continue  # The fence of the format itself is open or not, and nobody knows.
             if fits:
                 yield name, format, (Part("text", filled(text, format)),), expected(name, text), {}
-    words = (
-        *shown.MEANT,
-        *introductions.ANNOUNCED,
-        *last_words.ANNOUNCED,
-        *plain_words.ANNOUNCED,
-        *descriptions.ANNOUNCED,
-        *statements.MEANT,
-    )
-    announced = [*(f"{said}\n\n{CALL}" for said in words), *shown.MEANT_LINES, *whole_answers.MEANT]
-    for number, text in enumerate(announced):
-        format = FORMATS[COMMON[number % len(COMMON)]]
-        yield text, format, (Part("text", text.replace(CALL, format(QUOTED))),), [QUOTED], {}
     for name, request in meant.REQUESTS.items():
         for format in (FORMATS[each] for each in COMMON):
             call = format(QUOTED)

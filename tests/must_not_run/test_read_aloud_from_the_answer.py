@@ -11,6 +11,7 @@ import pytest
 from tests.dialects import messages_wire as wire
 from tests.dialects.responses_wire import Upstream, compact
 from tests.dialects.text_protocols import GEMINI, MESSAGES, RESPONSES, Client, gemini_answer, gemini_event
+from tests.must_not_run.read_aloud import stands_in
 from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.textcalls.negatives import HERMES, KIMI, QWEN
@@ -137,13 +138,13 @@ def test_results_in_the_turns_of_the_model_stand_in_the_request_too() -> None:
         {"input": [ITEMS["code"](page)]},
         {"contents": [{"role": "model", "parts": [{"toolResponse": {"response": {"text": page}}}]}]},
     ):
-        assert ReadByModel.of_request(request).contains_call("Bash", HERMES)
+        assert stands_in(HERMES, ReadByModel.of_request(request).texts)
     for request in (
         {"contents": [{"role": "model", "parts": [{"text": page}]}]},
         {"messages": [{"role": "assistant", "content": [{"type": "text", "text": page}]}]},
         {"input": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": page}]}]},
     ):
-        assert not ReadByModel.of_request(request).contains_call("Bash", HERMES)
+        assert not stands_in(HERMES, ReadByModel.of_request(request).texts)
 
 
 def test_one_answer_does_not_read_what_another_one_brought() -> None:
@@ -172,7 +173,7 @@ def test_an_answer_that_brings_more_than_is_kept_has_no_calls_in_its_text(monkey
     read = ReadByModel(before=ReadByModel(["x"]))
     read.add_results(BLOCKS["bash"]("a" * 900))
     read.add_results(BLOCKS["bash"]("a" * 900))
-    assert not read.contains_call("Bash", HERMES)
+    assert not read.overflows
     read.add_results(BLOCKS["bash"]("b" * 200))
-    assert read.contains_call("Bash", HERMES)
+    assert read.overflows
     assert sum(map(len, read.texts)) <= 1000

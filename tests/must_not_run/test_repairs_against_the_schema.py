@@ -9,7 +9,7 @@ import pytest
 from tests.must_not_run.wires import Said, call, runnable
 
 REFUSED = {
-    "fragments in another order, and a key that nobody declared": '{"command":"ls","des6}cription":1',
+    "fragments in another order, and a key that nobody declared": '{"des6}cription":1,"command":"ls"',
     "the arguments of another call in the place of a value": '{"command":"ls","timeout":{"file_path":"a"}',
     "a field of another call": '{"command":"ls","file_path":"a"',
     "a required field is missing": '{"description":"List"',
@@ -17,7 +17,7 @@ REFUSED = {
     "a text that was taken for keys": '{"command":"echo "a": "b", "c": "d""',
 }
 MENDED: dict[str, tuple[str, Any]] = {
-    "a bracket": ('{"command":"ls","timeout":1', {"command": "ls", "timeout": 1}),
+    "a bracket": ('{"timeout":1,"command":"ls"', {"command": "ls", "timeout": 1}),
     "a bracket, and the shape": ('{"command":"ls","timeout":"1"', {"command": "ls", "timeout": 1}),
     "a bracket, and the name of a key": ('{"cmd":"ls"', {"command": "ls"}),
     "quotes inside a text": ('{"command":"echo "a" "b""}', {"command": 'echo "a" "b"'}),
@@ -38,7 +38,7 @@ def test_a_repair_that_the_tool_can_take_is_made(text: str, value: Any) -> None:
 
 
 def test_a_tool_without_a_schema_takes_anything() -> None:
-    said = Said(calls=(call("some_tool", '{"command":"ls","a}b":1'),), finish="calls")
+    said = Said(calls=(call("some_tool", '{"a}b":1,"command":"ls"'),), finish="calls")
     assert [made["arguments"] for _, calls in runnable(said) for made in calls] == [{"command": "ls", "a}b": 1}] * 6
 
 

@@ -18,10 +18,11 @@ from tests.must_not_run.wires import TOOLS
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
+from toolcalls.call import Call
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
-from toolcalls.turn.resent import ComparedCall, ResentCalls
+from toolcalls.sent import Sent
 from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]
@@ -456,46 +457,50 @@ def test_id_and_name_in_every_delta_of_z_ai_are_one_call() -> None:
 # The rule alone
 
 
-def kept(resent: ResentCalls, *calls: ComparedCall) -> list[bool]:
-    resent.compare(list(calls))
-    return [call.kept for call in calls]
+def kept(sent: Sent, *calls: Call) -> list[bool]:
+    new = sent.new(list(calls))
+    return [call in new for call in calls]
+
+
+def told(identity: str, name: str, arguments: str) -> Call:
+    return Call(id=identity, name=name, arguments=arguments)
 
 
 def test_calls_without_an_id_are_calls_of_their_own() -> None:
-    assert kept(ResentCalls(QUESTION.tools), ComparedCall("", "Bash", LS), ComparedCall("", "Bash", LS)) == [
+    assert kept(Sent(QUESTION.tools), told("", "Bash", LS), told("", "Bash", LS)) == [
         True,
         True,
     ]
 
 
 def test_a_name_in_another_spelling_is_the_same_name() -> None:
-    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", LS), ComparedCall("a", "bash", LS)) == [
+    assert kept(Sent(QUESTION.tools), told("a", "Bash", LS), told("a", "bash", LS)) == [
         True,
         False,
     ]
 
 
 def test_what_went_out_is_remembered() -> None:
-    resent = ResentCalls(QUESTION.tools)
-    assert kept(resent, ComparedCall("a", "Bash", LS)) == [True]
-    assert kept(resent, ComparedCall("a", "Bash", SPACED), ComparedCall("b", "Bash", LS)) == [False, True]
+    resent = Sent(QUESTION.tools)
+    assert kept(resent, told("a", "Bash", LS)) == [True]
+    assert kept(resent, told("a", "Bash", SPACED), told("b", "Bash", LS)) == [False, True]
 
 
 def test_a_beginning_gives_way_to_the_whole_and_the_whole_stays_before_a_beginning() -> None:
     half = '{"command":"l'
-    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", half), ComparedCall("a", "Bash", LS)) == [
+    assert kept(Sent(QUESTION.tools), told("a", "Bash", half), told("a", "Bash", LS)) == [
         False,
         True,
     ]
-    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", LS), ComparedCall("a", "Bash", half)) == [
+    assert kept(Sent(QUESTION.tools), told("a", "Bash", LS), told("a", "Bash", half)) == [
         True,
         False,
     ]
-    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", ""), ComparedCall("a", "Bash", LS)) == [
+    assert kept(Sent(QUESTION.tools), told("a", "Bash", ""), told("a", "Bash", LS)) == [
         False,
         True,
     ]
-    assert kept(ResentCalls(QUESTION.tools), ComparedCall("a", "Bash", PWD), ComparedCall("a", "Bash", half)) == [
+    assert kept(Sent(QUESTION.tools), told("a", "Bash", PWD), told("a", "Bash", half)) == [
         True,
         True,
     ]

@@ -1,7 +1,7 @@
 """Text that reaches the client outside of the protocol's own text deltas protects a call behind it like any other text.
 
 In each case `before` is that text, in another carrier than usual, and HERMES follows in a usual one. Where the text
-can be read, words that announce a call leave it a call. Where it cannot, or follows the call, nothing is a call, and
+can be read and quotes nothing, it leaves the call a call. Where it cannot, or follows the call, nothing is a call, and
 every byte stays as it was.
 """
 
@@ -151,14 +151,16 @@ READABLE: dict[str, tuple[str, Stream]] = {
 
 
 @pytest.mark.parametrize("where", READABLE)
-@pytest.mark.parametrize("before", [FENCE, "> ", "I would never run this:\n", "<think>\nmaybe ", 'He wrote "'])
+@pytest.mark.parametrize(
+    "before", [FENCE, "> ", "Shall I run this?\n", "<page>\n", "I look.\n<think>\n", "<think>\nmaybe "]
+)
 def test_text_in_another_carrier_quotes_the_call_behind_it(where: str, before: str) -> None:
     protocol, stream = READABLE[where]
     assert calls_in(protocol, stream(before)) == 0
 
 
 @pytest.mark.parametrize("where", READABLE)
-def test_text_in_another_carrier_may_announce_the_call_behind_it(where: str) -> None:
+def test_text_in_another_carrier_may_stand_before_a_call(where: str) -> None:
     protocol, stream = READABLE[where]
     assert calls_in(protocol, stream(LEADS)) == 1
 
@@ -346,23 +348,32 @@ def test_reasoning_in_a_list_protects_the_call_that_the_reasoning_ends_with() ->
 HALF = HERMES[:15], HERMES[15:]
 
 
-@pytest.mark.parametrize("where", READABLE)
-def test_a_call_that_begins_in_another_carrier_is_text(where: str) -> None:
+BESIDE_ANOTHER = "Gemini, beside another candidate"
+
+
+def calls_in_halves(where: str) -> int:
     protocol, stream = READABLE[where]
-    assert (
-        calls_in(protocol, stream(HALF[0]).replace(*(json.dumps(text)[1:-1].encode() for text in (HERMES, HALF[1]))))
-        == 0
-    )
+    second = (json.dumps(text)[1:-1].encode() for text in (HERMES, HALF[1]))
+    return calls_in(protocol, stream(HALF[0]).replace(*second))
+
+
+@pytest.mark.parametrize("where", [where for where in READABLE if where != BESIDE_ANOTHER])
+def test_a_call_that_begins_in_another_carrier_is_text(where: str) -> None:
+    assert calls_in_halves(where) == 0
+
+
+def test_text_beside_another_candidate_is_text_of_its_own_candidate() -> None:
+    assert calls_in_halves(BESIDE_ANOTHER) == 1
 
 
 def test_text_that_is_held_comes_before_text_in_another_carrier() -> None:
     listed = [{"type": "text", "text": FENCE}]
-    out, _ = mend(chat({"content": "a <tool"}, {"content": listed}, {"content": HERMES}), question=ASKED)
+    out, _ = mend(chat({"content": "a\n<tool"}, {"content": listed}, {"content": HERMES}), question=ASKED)
     chunks = [json.loads(line[6:]) for line in out.splitlines() if line.startswith(b"data: {")]
     contents = [one["choices"][0]["delta"].get("content") or "" for one in chunks]
-    assert [content for content in contents if content] == ["a ", "<tool", listed, HERMES]
+    assert [content for content in contents if content] == ["a\n", "<tool", listed, HERMES]
     other = wire.delta(0, type="x", text=FENCE)
-    body = messages(wire.text_start(0), wire.say(0, "a <tool"), other, wire.say(0, HERMES))
+    body = messages(wire.text_start(0), wire.say(0, "a\n<tool"), other, wire.say(0, HERMES))
     out, _ = mend(body, protocol="messages", question=ASKED)
     assert out.index(b'"<tool"') < out.index(other) < out.index(b"<tool_call>")
 
@@ -414,6 +425,6 @@ def test_text_in_another_carrier_of_a_document_protects_the_call_behind_it(where
     assert calls_in_document(protocol, document) == 0
 
 
-def test_a_cited_text_of_a_document_may_announce_the_call_behind_it() -> None:
+def test_a_cited_text_of_a_document_may_stand_before_a_call() -> None:
     cited = {"type": "text", "text": LEADS, "citations": [{"a": 1}]}
     assert calls_in_document("messages", message(cited, SAID)) == 1

@@ -152,7 +152,7 @@ _ROWS = [
     FormatWriter("json, fenced", _object(), "```json\n", "\n", "\n```", whole=True),
     FormatWriter("json, listed", _object(), "[", ", ", "]", whole=True),
     FormatWriter("pythonic", _pythonic, "[", ", ", "]", whole=True),
-    FormatWriter("functionary", _before(">>>NAME\n"), whole=True),
+    FormatWriter("functionary", _before(">>>NAME\n")),
     FormatWriter("functools", _object(), "functools[", ", ", "]", whole=True),
 ]  # fmt: skip
 FORMATS: dict[str, FormatWriter] = {each.name: each for each in _ROWS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcalls.proxy.accounts import account_of
+from toolcalls.proxy.http_flows import account_of
 
 
 @pytest.mark.parametrize(

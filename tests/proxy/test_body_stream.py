@@ -1,8 +1,9 @@
-"""The stream: books, the keep-alive event, and the doubtful ends of HTTP/2."""
+"""The stream: books, the keep-alive event, and the empty frames of HTTP/2."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +11,14 @@ from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
 from tests.faults.streams import event as wire_event
 from tests.splits import cut
 from toolcalls.engine import Response, mend_whole
-from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
-from toolcalls.recording import captured
-from toolcalls.recording.captured import CapturedBytes
-from toolcalls.request.request import read_request
+from toolcalls.policy import make_policy, read_options
+from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS, BodyStream
+from toolcalls.recording import store, transcript
+from toolcalls.recording.transcript import CapturedBytes
+from toolcalls.request.request import decode, read_request
 from toolcalls.wire import sse
+
+RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
 class Clock:
@@ -76,7 +79,7 @@ def test_what_the_client_hears_is_an_event_of_its_protocol_that_changes_nothing(
     for said in events:
         clock.now += KEEP_ALIVE_SECONDS
         out += stream.feed(said)
-    body = b"".join([*out, *stream.end(sure=True)])
+    body = b"".join([*out, *stream.end()])
     plain = mend_whole(PROTOCOLS[protocol].answer(), b"".join(events))
     assert stream.transcript.after.joined() == plain
     kept = [raw for raw in sse.split(body) if raw not in sse.split(plain)]
@@ -101,6 +104,7 @@ def test_ollama_hears_a_line_for_a_comment_ends_its_clients(clock: Clock) -> Non
 def test_a_response_is_told_again_with_its_own_id_without_what_echoes_the_request(clock: Clock) -> None:
     created = {
         "id": "r",
+        "created_at": 1,
         "object": "response",
         "instructions": "x" * 1000,
         "tools": [{"name": "y" * 1000}],
@@ -121,6 +125,7 @@ def test_a_response_is_told_again_with_its_own_id_without_what_echoes_the_reques
     assert told["sequence_number"] == 7, "what follows keeps its own number"
     assert told["response"] == {
         "id": "r",
+        "created_at": 1,
         "object": "response",
         "instructions": None,
         "tools": [],
@@ -176,7 +181,7 @@ def test_there_is_no_such_event_in_a_json_document(stream: BodyStream, clock: Cl
     for piece in (b'{"choices": [', b"]", b"}"):
         assert stream.feed(piece) == []
         clock.now += 100.0
-    assert b"".join(stream.end(sure=True)) == b'{"choices": []}'
+    assert b"".join(stream.end()) == b'{"choices": []}'
 
 
 def test_the_longest_hold_is_measured(stream: BodyStream, clock: Clock) -> None:
@@ -187,33 +192,31 @@ def test_the_longest_hold_is_measured(stream: BodyStream, clock: Clock) -> None:
     stream.feed(event({}, "tool_calls"))
     stream.feed(DONE)
     clock.now += 500.0
-    stream.end(sure=True)
+    stream.end()
     assert stream.longest_hold == 75.0
 
 
-def test_an_empty_frame_that_is_surely_none_ends_nothing(stream: BodyStream) -> None:
+class ResponseData:
+    """Stands for mitmproxy's event of this name."""
+
+
+def test_an_empty_frame_in_mid_stream_ends_nothing(stream: BodyStream) -> None:
     stream.feed(fragment('{"command":'))
-    assert stream.end(sure=False) == []
+
+    def as_mitmproxy_calls(event: ResponseData) -> list[bytes]:
+        return stream.feed(b"")
+
+    assert as_mitmproxy_calls(ResponseData()) == []
     stream.feed(fragment('"ls"}'))
     out = b"".join(stream.feed(event({}, "tool_calls")))
     assert rb"{\"command\":\"ls\"}" in out
 
 
-def test_a_doubtful_end_is_believed_the_second_time(clock: Clock) -> None:
-    stream = BodyStream(Response("chat"), doubtful_end=True, clock=clock)
-    stream.feed(fragment('{"command":'))
-    assert stream.end(sure=None) == []
-    stream.feed(fragment('"ls"}'))
-    assert stream.end(sure=None) == []
-    assert rb"{\"command\":\"ls\"}" in b"".join(stream.end(sure=None))
-    assert stream.end(sure=None) == []
-
-
-def test_an_end_without_doubt_is_believed_at_once_and_counts_once(stream: BodyStream) -> None:
+def test_the_end_counts_once(stream: BodyStream) -> None:
     stream.feed(fragment('{"command":"ls"}'))
-    out = b"".join(stream.end(sure=None))
+    out = b"".join(stream.feed(b""))
     assert out.count(b"[DONE]") == 1
-    assert stream.end(sure=True) == []
+    assert stream.end() == []
 
 
 def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
@@ -222,14 +225,14 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
     for chunk in chunks:
         clock.now += 60.0
         assert stream.feed(chunk) == [chunk]
-    assert stream.end(sure=True) == []
+    assert stream.end() == []
     assert stream.transcript.before.joined() == b"".join(chunks)
     assert rb"{\"command\":\"ls\"}" in stream.transcript.after.joined()
     assert [outcome.status for outcome in stream.response.outcomes] == ["repaired"]
 
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captured, "MAX_KEPT", 10)
+    monkeypatch.setattr(transcript, "MAX_KEPT", 10)
     kept = CapturedBytes()
     kept.add(b"123456", 0.0)
     kept.add(b"789012", 1.0)
@@ -276,5 +279,24 @@ def test_what_was_kept_is_at_every_moment_what_arrived_and_what_was_sent(name: s
                             arrived,
                             sent,
                         )
-                sent += b"".join(stream.end(sure=True))
+                sent += b"".join(stream.end())
                 assert (stream.transcript.before.joined(), stream.transcript.after.joined()) == (arrived, sent)
+
+
+@pytest.mark.parametrize("directory", store.find(RECORDINGS), ids=lambda directory: directory.name)
+def test_only_a_call_is_said_to_be_held(directory: Path) -> None:
+    """A stop reason waits too, and the end of a text or a JSON answer may."""
+    recording = store.load(directory)
+    if recording.suffix == ".jsonl" or int(recording.flow.get("status") or 200) >= 400:
+        return
+    options = {str(name): str(text) for name, text in recording.flow.get("policy", {}).items()}
+    policy = make_policy(read_options(options))
+    question = read_request(decode(recording.request), recording.protocol)
+    found: list[None] = []
+    stream = BodyStream(
+        Response(recording.protocol, question, policy, seed=recording.seed), found=lambda: found.append(None)
+    )
+    for piece in recording.pieces():
+        stream.feed(piece)
+    stream.end()
+    assert not found or stream.response.outcomes

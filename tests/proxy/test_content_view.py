@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mitmproxy.test import tflow
 
-from tests.proxy.test_flow_files import SCENARIO, flow_of
+from tests.proxy.test_flow_files import RECORDING, flow_of
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.proxy.content_view import MOST_SHOWN, ViewedResponse, preview, view_text
@@ -28,7 +28,7 @@ def test_what_is_untouched_is_shown_once_and_a_long_body_is_cut() -> None:
 
 
 def test_a_flow_from_a_file_shows_what_would_be_done() -> None:
-    recording = store.load(SCENARIO)
+    recording = store.load(RECORDING)
     viewed = preview(flow_of(recording), Policy())
     assert viewed is not None
     assert viewed.after == recording.after

@@ -17,7 +17,7 @@ from toolcalls.proxy import flow_files as flows
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
-SCENARIO = ROOT / "recordings" / "chat" / "chat-python-dict"
+RECORDING = ROOT / "recordings" / "chat" / "chat-python-dict"
 DOCUMENT = ROOT / "recordings" / "chat" / "chat-python-dict"
 
 
@@ -40,7 +40,7 @@ def flow_of(recording: store.Recording) -> http.HTTPFlow:
 
 @pytest.fixture
 def recording() -> store.Recording:
-    return store.load(SCENARIO)
+    return store.load(RECORDING)
 
 
 @pytest.fixture

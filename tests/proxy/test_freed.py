@@ -21,7 +21,7 @@ from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.proxy.flows import FlowState
 from toolcalls.recording import store
-from toolcalls.recording.captured import CapturedBytes
+from toolcalls.recording.transcript import CapturedBytes
 from toolcalls.request.request import Seed, decode, read_request
 from toolfix import Toolfix
 
@@ -40,7 +40,7 @@ def alive(*kinds: type) -> list[str]:
     return [type(known).__name__ for known in gc.get_objects() if isinstance(known, kinds)]
 
 
-def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
+def test_no_answer_of_any_recording_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
     before = alive(BodyStream, CapturedBytes)
     count = 0
@@ -49,7 +49,7 @@ def test_no_answer_of_any_scenario_waits_for_the_collector() -> None:
         stream = BodyStream(Response(recording.protocol, read_request(decode(recording.request))))
         for start in range(0, len(recording.before), 1000):
             stream.feed(recording.before[start : start + 1000])
-        stream.end(sure=True)
+        stream.end()
         count += 1
     del stream
     assert count > 300

@@ -12,15 +12,13 @@ from mitmproxy.log import LegacyLogEvents
 from mitmproxy.test import tflow
 
 from toolcalls.cli import doctor, main, replay
-from toolcalls.cli.doctor_checks import Finding
-from toolcalls.cli.run import say
+from toolcalls.cli.doctor import Finding
+from toolcalls.cli.inputs import remark
 from toolcalls.outcome import Outcome
-from toolcalls.proxy import upstream_problems
+from toolcalls.proxy import advice
 from toolcalls.proxy.content_view import ViewedResponse, view_text
-from toolcalls.proxy.log_lines import is_read
-from toolcalls.proxy.reporting import Reporter
+from toolcalls.proxy.log_lines import CallLog, guard, is_read
 from toolcalls.proxy.session_summary import SummaryFile, read
-from toolcalls.proxy.settings import Settings
 from toolcalls.shown import LINE, shown, shown_lines
 
 HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2028\x00\ud800"
@@ -63,12 +61,13 @@ def test_a_log_line_stays_one_line_whatever_the_names_and_paths_are(
     status: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
+    guard()
     flow = tflow.tflow()
     flow.request.path = "/v1/\x1b[31m\n" + "p" * 1_000_000
-    reporter = Reporter(Settings())
+    log = CallLog(flow)
     for name in (HOSTILE, "x" * 1_000_000):
         outcome = Outcome(status, name, HOSTILE, name, HOSTILE * 1000, (HOSTILE,), HOSTILE)  # type: ignore[arg-type]
-        reporter.call(flow, outcome)
+        log.calls([outcome])
     ours = [record.getMessage() for record in caplog.records if record.name == "toolfix"]
     assert len(ours) == 6
     assert all(VISIBLE.fullmatch(line) and len(line) < 2 * LINE + 100 for line in ours)
@@ -79,7 +78,7 @@ def test_an_answer_of_hundreds_of_calls_does_not_fill_the_log(caplog: pytest.Log
     mended = Outcome("repaired", "Bash", "{}", "Bash", "{,}", ("trailing comma",))
     refused = Outcome("refused", "Bash", "{}", "Bash", "{", (), "no reading")
     untouched = Outcome("valid", "Bash", "{}", "Bash", "{}", ())
-    Reporter(Settings()).calls(tflow.tflow(), [untouched] * 300 + [mended] * 300 + [refused] * 100)
+    CallLog(tflow.tflow()).calls([untouched] * 300 + [mended] * 300 + [refused] * 100)
     assert len(caplog.records) == 51
     assert caplog.records[-1].getMessage().endswith("mended 250 more calls and refused 100.")
 
@@ -95,7 +94,7 @@ def test_what_nobody_reads_is_not_written(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_traceback_of_ours_says_nothing_invisible(caplog: pytest.LogCaptureFixture) -> None:
-    Reporter(Settings())
+    guard()
     try:
         raise ValueError(HOSTILE)
     except ValueError:
@@ -110,7 +109,7 @@ def test_samples_of_arguments_are_masked_as_recordings_are(caplog: pytest.LogCap
     key = "gh" + "p_" + "a1B2" * 9
     arguments = f'{{"command": "curl -H \'x-api-key: {key}\'", "password": "hunter2hunter2", "n": 1}}'
     outcome = Outcome("repaired", "Bash", arguments, "Bash", arguments, ("trailing comma",))
-    Reporter(Settings()).call(tflow.tflow(), outcome)
+    CallLog(tflow.tflow()).calls([outcome])
     assert "before" in caplog.text and "curl -H" in caplog.text
     assert key not in caplog.text and "hunter2" not in caplog.text
 
@@ -123,11 +122,11 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
     file = SummaryFile(str(tmp_path / "summary"))
     file.warning(HOSTILE)
-    file.no_answer(upstream_problems.of_status(HOSTILE, 404, HOSTILE))
+    file.no_answer(advice.of_status(HOSTILE, 404, HOSTILE))
     session = read(tmp_path / "summary")
     assert [bool(VISIBLE.fullmatch(line)) for line in (*session.warnings, *session.reasons)] == [True, True]
     for hostile in (ENCODABLE, HOSTILE):
-        say(hostile)
+        remark(hostile)
         doctor._show(Finding("wrong", hostile, hostile))
         said = capsys.readouterr()
         assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
@@ -135,8 +134,7 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
 
 def test_recordings_that_somebody_else_made_show_nothing_invisible(capsys: pytest.CaptureFixture[str]) -> None:
     for hostile in (ENCODABLE, HOSTILE):
-        with pytest.raises(SystemExit):
-            replay._finish([(hostile, [f"-{hostile}", f"+{hostile}"])], 1, check=True, write=False)
+        replay._show(Path(hostile.replace("\0", "")), [f"-{hostile}", f"+{hostile}"])
         said = capsys.readouterr()
         # It colours the lines itself where it writes to a terminal.
         assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))

@@ -13,7 +13,7 @@ from mitmproxy.test import taddons, tflow
 from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
-from toolcalls.proxy import message_batch as several
+from toolcalls.proxy import websocket_flows as several
 
 
 @pytest.fixture

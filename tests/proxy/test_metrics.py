@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from mitmproxy.test import taddons
 from prometheus_client.parser import text_string_to_metric_families
 
-from toolcalls.outcome import STRUCTURED, Outcome, Status
-from toolcalls.outcome_labels import LONGEST_LABEL, reason_class, step_class
+from toolcalls.outcome import Outcome, Status
 from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
+from toolcalls.reasons import LONGEST_LABEL, reason_class, step_class
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 from toolfix import Toolfix
@@ -51,7 +51,7 @@ def test_the_counts_are_those_of_the_calls() -> None:
     ]
     metrics.called("chat", calls, [0.0002, 0.0002, 0.003, 0.7])
     metrics.answered("chat")
-    metrics.answered("messages", failed=True, limited=True, long_held=True, broken=True)
+    metrics.answered("messages", failed_open=True, limited=True, long_held=True, broken=True)
     samples = rendered(metrics, chat=17)
 
     def of(name: str, **labels: str) -> float:
@@ -72,15 +72,6 @@ def test_the_counts_are_those_of_the_calls() -> None:
     assert of("mending_seconds_bucket", protocol="chat", le=str(BUCKETS[-1])) == 3
     assert of("mending_seconds_bucket", protocol="chat", le="+Inf") == 4
     assert of("recordings_total", result="lost") == 1
-
-
-def test_an_answer_in_json_is_counted_by_itself_and_not_as_a_call() -> None:
-    metrics = Metrics()
-    metrics.called("chat", [Outcome("repaired", STRUCTURED, "{}", STRUCTURED, "```{}```", ("code fence",))])
-    metrics.answered("chat")
-    samples = rendered(metrics)
-    assert samples["toolfix_json_answers_total", (("protocol", "chat"),)] == 1
-    assert not [name for name, _ in samples if name in ("toolfix_calls_total", "toolfix_steps_total")]
 
 
 def test_an_idle_proxy_has_numbers_too() -> None:
@@ -123,7 +114,7 @@ def test_no_more_than_so_many_steps_are_told_apart() -> None:
     assert sum(steps) == 1000
 
 
-def test_the_steps_and_reasons_of_all_scenarios_have_classes() -> None:
+def test_the_steps_and_reasons_of_all_recordings_have_classes() -> None:
     for directory in store.find(RECORDINGS):
         for call in replay(store.load(directory)).calls:
             for step in call.get("steps", ()):

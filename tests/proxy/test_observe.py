@@ -22,7 +22,7 @@ from wsproto.frame_protocol import Opcode
 from tests.chat_client import events
 from tests.sampling import part
 from tests.splits import cut_at_random
-from toolcalls.cli.upstream import compressed
+from tests.upstream import compressed
 from toolcalls.recording import store
 from toolfix import Toolfix
 

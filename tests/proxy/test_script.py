@@ -143,6 +143,17 @@ def test_a_record_directory_that_cannot_be_made_is_refused(
         context.configure(addon, toolfix_record=str(file / "recordings"))
 
 
+def test_a_record_directory_into_which_others_can_write_is_refused(
+    addon: Toolfix, context: taddons.context, tmp_path: Path
+) -> None:
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared" / "file").write_text("")
+    (tmp_path / "shared").chmod(0o777)
+    with pytest.raises(exceptions.OptionsError, match=r"can be written by others: name a directory that does not"):
+        context.configure(addon, toolfix_record=str(tmp_path / "shared"))
+    assert addon.settings.recorder is None
+
+
 # Which TLS is opened
 
 
@@ -155,6 +166,28 @@ def test_only_llm_hosts_are_opened(context: taddons.context) -> None:
     assert is_opened(context, "127.0.0.1", 8443)
     assert not is_opened(context, "bank.example")
     assert not is_opened(context, "api.openai.com.evil.example")
+
+
+@pytest.mark.parametrize(
+    ("mode", "host", "told"),
+    [
+        ("repair", "llm.corp.example", True),
+        ("repair", "registry.npmjs.org", False),
+        ("repair", "api.openai.com", False),
+        ("off", "llm.corp.example", False),
+        ("off", "api.openai.com", False),
+    ],
+)
+def test_only_the_tunnel_of_a_model_is_named(
+    mode: str, host: str, told: bool, addon: Toolfix, context: taddons.context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context.configure(addon, toolfix_mode=mode)
+    flow = tflow.tflow()
+    flow.request.host, flow.request.port = host, 443
+    said: list[str] = []
+    monkeypatch.setattr(type(addon.reporter.summary), "no_answer", lambda _, sentence: said.append(sentence))
+    addon.http_connected(flow)
+    assert [host in sentence for sentence in said] == [True] * told
 
 
 def test_from_the_load_on_nothing_else_is_opened() -> None:
@@ -434,6 +467,22 @@ def test_text_that_the_host_changes_after_the_client_has_it_is_logged_with_its_f
     assert [record.message for record in caplog.records] == [f"chat.z.ai{path}: {said}"]
 
 
+@pytest.mark.parametrize("said", ["Hi", BROKEN])
+def test_a_mended_event_is_logged_and_counted(
+    said: str, addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    flow = asked()
+    addon.request(flow)
+    answered(flow)
+    call = {"index": 0, "id": "c", "function": {"name": "Bash", "arguments": said}}
+    delta = {"content": said} if said == "Hi" else {"tool_calls": [call]}
+    chunk = {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    play(addon, flow, [f"data: {chunk}\n\n".encode(), b"data: [DONE]\n\n"])
+    assert f"api.openai.com{CHAT}: mended the data of 1 events, which was no JSON." in caplog.text
+    assert 'toolfix_mended_events_total{protocol="chat"} 1' in addon.stats()
+
+
 def test_observing_a_stream_passes_its_bytes_and_says_what_would_be_done(
     addon: Toolfix, context: taddons.context, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -494,18 +543,22 @@ def test_a_broken_connection_leaves_nothing_behind(
         addon.responseheaders(flow)
         for chunk in events()[:2] if when == "in the call" else []:
             callable_of(response)(chunk)
+    assert (addon.http.held.total > 0) == (when == "in the call")
     addon.error(flow)
-    assert not addon.http.open
+    assert not addon.http.open and not addon.http.held.total
     assert ("the connection broke while a tool call was held" in caplog.text) == (when == "in the call")
 
 
 def test_a_flow_that_is_forgotten_by_mitmproxy_is_forgotten_by_us(addon: Toolfix, context: taddons.context) -> None:
     flow = asked()
     addon.request(flow)
-    assert len(addon.http.open) == 1
-    del flow
+    callable_of_a_call = answered(flow)
+    addon.responseheaders(flow)
+    callable_of(callable_of_a_call)(b"".join(events()[:2]))
+    assert len(addon.http.open) == 1 and addon.http.held.total
+    del flow, callable_of_a_call
     gc.collect()
-    assert not addon.http.open
+    assert not addon.http.open and not addon.http.held.total
 
 
 def test_hooks_of_flows_that_are_not_ours_do_nothing(addon: Toolfix, context: taddons.context) -> None:
@@ -523,7 +576,7 @@ def test_a_failure_of_ours_is_logged_once_with_its_flow(
     def fail(*_: object) -> None:
         raise RecursionError("too deep")
 
-    monkeypatch.setattr("toolcalls.dialects.chat.dialect.Chat.read", fail)
+    monkeypatch.setattr("toolcalls.protocols.chat.Chat.read", fail)
     flow = asked()
     addon.request(flow)
     answered(flow)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from toolcalls.outcome import STRUCTURED, Outcome
+from toolcalls.outcome import Outcome
+from toolcalls.proxy import advice as clients
 from toolcalls.proxy import session_summary as tally
-from toolcalls.proxy import tls_advice as clients
 
 ALERT = "The client does not trust the proxy's certificate for x (tlsv1 alert unknown ca)"
 HUNG_UP = (
@@ -33,14 +33,14 @@ HUNG_UP = (
     ],
 )
 def test_the_advice_names_the_variable_of_the_client(agent: str, variable: str) -> None:
-    assert f" it needs {variable}=/ca.pem" in clients.advice(ALERT, agent, "api.example", "/ca.pem")
+    assert f" it needs {variable}=/ca.pem" in clients.of_distrust(ALERT, agent, "api.example", "/ca.pem")
 
 
 def test_a_client_that_does_not_introduce_itself_is_known_by_how_it_rejects() -> None:
     """Measured: Node and bun hang up, OpenSSL and rustls send an alert."""
-    assert " it needs NODE_EXTRA_CA_CERTS=/ca.pem" in clients.advice(HUNG_UP, "", "api.example", "/ca.pem")
-    assert " it needs SSL_CERT_FILE=/ca.pem (Codex" in clients.advice(ALERT, "", "api.example", "/ca.pem")
-    assert not clients.advice("connection closed early", "curl/8", "api.example", "/ca.pem")
+    assert " it needs NODE_EXTRA_CA_CERTS=/ca.pem" in clients.of_distrust(HUNG_UP, "", "api.example", "/ca.pem")
+    assert " it needs SSL_CERT_FILE=/ca.pem (Codex" in clients.of_distrust(ALERT, "", "api.example", "/ca.pem")
+    assert not clients.of_distrust("connection closed early", "curl/8", "api.example", "/ca.pem")
 
 
 def test_a_tally_counts_answers_and_calls_and_says_each_warning_once(tmp_path: Path) -> None:
@@ -64,18 +64,3 @@ def test_a_tally_counts_answers_and_calls_and_says_each_warning_once(tmp_path: P
     assert tally.read(tmp_path / "observed").sentence() == would
     tally.SummaryFile("").answer([])
     tally.SummaryFile(str(tmp_path / "no" / "where")).answer([])
-
-
-def test_an_answer_in_json_is_no_call(tmp_path: Path) -> None:
-    path = tmp_path / "summary"
-    writer = tally.SummaryFile(str(path))
-    writer.answer([Outcome("repaired", STRUCTURED, "{}", STRUCTURED, "```{}```")])
-    writer.answer([Outcome("repaired", "a", "{}", "a", "{")])
-    session = tally.read(path)
-    assert session == tally.Summary(answers=2, calls=1, mended=1, in_json=1)
-    assert session.sentence() == "1 call, 1 mended, 0 refused; 1 JSON answer mended"
-    observed = tmp_path / "observed"
-    for _ in range(2):
-        in_json = Outcome("repaired", STRUCTURED, "{}", STRUCTURED, "```{}```")
-        tally.SummaryFile(str(observed)).answer([in_json], observed=True)
-    assert tally.read(observed).sentence().endswith("; 2 JSON answers would have been mended")

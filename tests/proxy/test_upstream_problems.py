@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolcalls.proxy.upstream_problems import of_status
+from toolcalls.proxy.advice import of_status, of_tunnel
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,48 @@ from toolcalls.proxy.upstream_problems import of_status
 )
 def test_a_status_that_is_no_answer_is_named(status: int, sentence: str) -> None:
     assert of_status("llm.example", status, "/v1/chat/completions?key=secret") == sentence
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("llm.corp.example", "llm-gateway.corp.example", "my-vllm.example", "litellm.internal", "api.newvendor.ai"),
+        *(
+            "ai-gateway.corp.example",
+            "proxy.llm.corp.example",
+            "gateway.ai.vendor.com",
+            "bedrock-runtime.eu-west-1.amazonaws.com",
+        ),
+        *("api.openai.com", "LLM.corp.example", "localhost", "127.0.0.1"),
+    ],
+)
+def test_a_host_that_looks_like_a_models_can_be_added(host: str) -> None:
+    said = f"{host} was tunnelled unchanged, because it is not in the list of LLM hosts: add --host {host}"
+    assert of_tunnel(host, 443) == said
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *(
+            "registry.npmjs.org",
+            "pypi.org",
+            "files.pythonhosted.org",
+            "index.crates.io",
+            "proxy.golang.org",
+            "github.com",
+        ),
+        *(
+            "api.github.com",
+            "registry.ollama.ai",
+            "statsig.anthropic.com",
+            "auth.openai.com",
+            "models.dev",
+            "bank.example",
+        ),
+        *("o1.ingest.sentry.io", "mcp-proxy.anthropic.com", "claude.ai", "maintain.example", "allmail.example"),
+        *("static.inference.example", "10.0.0.5", "::1.example", ""),
+    ],
+)
+def test_nobody_is_told_to_open_the_tls_of_another_host(host: str) -> None:
+    assert of_tunnel(host, 443) == ""

@@ -9,11 +9,10 @@ from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
-from toolcalls.proxy.hold_timer import KEEP_ALIVE_SECONDS
-from toolcalls.proxy.kept_messages import KeptMessages
+from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
-from toolcalls.proxy.websocket_flows import WebSocketFlows
+from toolcalls.proxy.websocket_flows import KeptMessages, WebSocketFlows
 from toolcalls.request.refusals import Refusals
 from toolcalls.wire import sse
 

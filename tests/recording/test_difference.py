@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from toolcalls.recording.difference import LONGEST, MOST_LINES, of_bodies, of_calls
+from toolcalls.recording.replay import LONGEST, MOST_LINES, of_bodies, of_calls
 
 
 def test_of_a_long_line_only_the_surroundings_of_the_change_are_shown() -> None:

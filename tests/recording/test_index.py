@@ -6,7 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from toolcalls.recording.index import page, write_index
+from scripts.writing_docs.index import page, write_index
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 INDEX = (RECORDINGS / "README.md").read_text()

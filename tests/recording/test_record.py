@@ -17,11 +17,10 @@ import pytest
 
 from toolcalls.outcome import Outcome
 from toolcalls.policy import BY_NAME
-from toolcalls.recording import record, store, writer
-from toolcalls.recording.body_transcript import BodyTranscript
-from toolcalls.recording.frames import Frames, SocketTranscript
+from toolcalls.recording import record, store
 from toolcalls.recording.record import Exchange, Recorder, write_recording
 from toolcalls.recording.replay import replay
+from toolcalls.recording.transcript import BodyTranscript, Frames, SocketTranscript
 
 SECRET = "sk-live-abcdefghijklmnopqrstuvwx"
 OPTIONS = {name: option.default for name, option in BY_NAME.items()}
@@ -227,7 +226,7 @@ def test_a_body_that_turns_out_to_be_a_document_leaves_one_pair_of_bodies(tmp_pa
 def test_a_full_queue_loses_the_recording_with_one_line_and_nobody_waits(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(writer, "MAX_BYTES", 1000)
+    monkeypatch.setattr(record, "MAX_BYTES", 1000)
     go_on = threading.Event()
     real = record.write_recording
 
@@ -267,7 +266,7 @@ def test_a_full_directory_stops_the_recording_with_one_line_and_goes_on_when_the
 def test_an_answer_larger_than_the_limit_is_recorded_in_part_and_the_log_says_so(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("toolcalls.recording.captured.MAX_KEPT", 2 * len(EVENT))
+    monkeypatch.setattr("toolcalls.recording.transcript.MAX_KEPT", 2 * len(EVENT))
     recorder.write(exchange(EVENT, EVENT, EVENT))
     recorder.close()
     recording = only(recorder.directory)
@@ -300,6 +299,50 @@ def test_a_disk_that_fails_costs_only_the_recording_and_leaves_no_half_of_it(
     failing = False
     recorder.write(exchange(EVENT))
     assert wait_for(lambda: recorder.written == 1)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o1777, 0o722])
+def test_a_directory_into_which_others_can_write_is_refused(tmp_path: Path, mode: int) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "somebody's").write_text("x")
+    shared.chmod(mode)
+    with pytest.raises(store.NotPrivate):
+        Recorder(str(shared))
+    assert stat.S_IMODE(shared.stat().st_mode) == mode, "what is in it may be shared on purpose"
+    assert [path.name for path in shared.iterdir()] == ["somebody's"]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_an_empty_directory_of_the_user_is_made_private(tmp_path: Path, mode: int) -> None:
+    made = tmp_path / "made"
+    made.mkdir()
+    made.chmod(mode)
+    Recorder(str(made)).close()
+    assert stat.S_IMODE(made.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o777])
+def test_an_empty_directory_of_the_system_or_of_another_user_keeps_its_mode(
+    tmp_path: Path, mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(mode)
+    if mode == 0o777:
+        monkeypatch.setattr(os, "geteuid", lambda: shared.stat().st_uid + 1)
+    with pytest.raises(store.NotPrivate):
+        Recorder(str(shared))
+    assert stat.S_IMODE(shared.stat().st_mode) == mode
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o700])
+def test_a_directory_that_others_can_only_read_is_taken_as_it_is(tmp_path: Path, mode: int) -> None:
+    readable = tmp_path / "readable"
+    readable.mkdir()
+    readable.chmod(mode)
+    Recorder(str(readable)).close()
+    assert stat.S_IMODE(readable.stat().st_mode) == mode
 
 
 def test_a_directory_that_is_gone_is_made_again(recorder: Recorder) -> None:

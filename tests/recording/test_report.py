@@ -55,7 +55,7 @@ def committed() -> str:
     return page(RECORDINGS)
 
 
-def test_every_committed_scenario_is_in_the_report_with_all_its_calls(committed: str) -> None:
+def test_every_committed_recording_is_in_the_report_with_all_its_calls(committed: str) -> None:
     flows = {flow["name"]: flow for flow in data_of(committed)["flows"]}
     assert sorted(flows) == sorted(path.name for path in store.find(RECORDINGS))
     for path in store.find(RECORDINGS):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolcalls.ids import Ids
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
-from toolcalls.request.edits import Edits, texts_at
 from toolcalls.request.mend import mend_frame, mend_request
 from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
@@ -179,72 +177,3 @@ def test_any_bytes_pass(protocol: str, body: bytes) -> None:
 def test_a_request_that_is_nested_too_deeply_passes() -> None:
     body = b'{"messages":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
     assert mend_request("chat", body, decode(body), Policy(), Refusals()) is None
-
-
-@settings(max_examples=150, deadline=None)
-@given(values, st.data(), st.sampled_from([None, 0, 2]))
-def test_an_edit_changes_its_value_and_nothing_else(value: Any, data: st.DataObject, indent: int | None) -> None:
-    root = {"root": value}
-    path: tuple[str | int, ...] = ("root",)
-    here = value
-    while isinstance(here, dict | list) and here and data.draw(st.booleans()):
-        step: Any = data.draw(st.sampled_from(sorted(here) if isinstance(here, dict) else list(range(len(here)))))
-        path = (*path, step)
-        here = here[step]
-    body = json.dumps(root, indent=indent, ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
-    edits = Edits()
-    edits.replace(path, '"new"')
-    expected: Any = json.loads(body)
-    parent = expected
-    for step in path[:-1]:
-        parent = parent[step]
-    parent[path[-1]] = "new"
-    after = edits.applied_to(body)
-    assert json.loads(after) == expected
-    removed = Edits()
-    if isinstance(path[-1], int):
-        removed.remove(path)
-        del parent[path[-1]]
-        assert json.loads(removed.applied_to(body)) == expected
-
-
-@pytest.mark.parametrize("removed", [{0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}, {0, 1, 2}])
-@pytest.mark.parametrize("text", ["[1,2,3]", "[ 1 , 2 , 3 ]", "[\n1,\n2,\n3\n]"])
-def test_items_are_taken_out_of_a_list(removed: set[int], text: str) -> None:
-    edits = Edits()
-    for number in removed:
-        edits.remove(("a", number))
-    after = edits.applied_to(f'{{"a":{text},"b":1.50}}'.encode())
-    assert json.loads(after)["a"] == [number + 1 for number in range(3) if number not in removed]
-    assert after.endswith(b'"b":1.50}')
-
-
-@pytest.mark.parametrize("removed", [{"a"}, {"b"}, {"c"}, {"a", "b"}, {"b", "c"}, {"a", "c"}, {"a", "b", "c"}])
-@pytest.mark.parametrize("text", ['{"a":1,"b":2,"c":3}', '{ "a" : 1 , "b" : 2 , "c" : 3 }'])
-@pytest.mark.parametrize("added", [{}, {"d": "4"}])
-def test_keys_are_taken_out_of_an_object(removed: set[str], text: str, added: dict[str, str]) -> None:
-    edits = Edits()
-    for key in removed:
-        edits.remove(("x", key))
-    for key, value in added.items():
-        edits.add(("x",), key, value)
-    after = edits.applied_to(f'{{"x":{text},"y":1.50}}'.encode())
-    left = {key: value for key, value in json.loads(text).items() if key not in removed}
-    assert json.loads(after)["x"] == {**left, **{key: json.loads(value) for key, value in added.items()}}
-    assert after.endswith(b',"y":1.50}')
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.lists(values, min_size=1, max_size=5), st.data(), st.sampled_from([None, 2]))
-def test_a_list_is_arranged_and_its_items_keep_their_bytes(
-    items: list[Any], data: st.DataObject, indent: int | None
-) -> None:
-    body = json.dumps({"a": items, "b": 1}, indent=indent).encode()
-    order = data.draw(st.lists(st.integers(0, len(items) - 1) | st.just('"new"'), max_size=6))
-    edits = Edits()
-    edits.arrange(("a",), order)
-    expected = [items[item] if isinstance(item, int) else "new" for item in order]
-    assert json.loads(edits.applied_to(body)) == {"a": json.loads(json.dumps(expected)), "b": 1}
-    texts = texts_at(body, [("a", number) for number in range(len(items))])
-    assert [json.loads(texts["a", number]) for number in range(len(items))] == json.loads(json.dumps(items))
-    assert all(text.encode() in body for text in texts.values())

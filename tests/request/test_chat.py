@@ -120,7 +120,12 @@ def test_nothing_else_of_the_request_changes() -> None:
     )
     changed = mend(raw)
     assert changed is not None
-    assert changed.body == raw.replace(b"\"{'x': 1}\"", b'"{\\"x\\":1}"')
+    expected = raw.replace(b"\"{'x': 1}\"", b'"{\\"x\\":1}"')
+    assert json.dumps(json.loads(changed.body)) == json.dumps(json.loads(expected)), (
+        "the same values in the same order"
+    )
+    for number in (b'"temperature":1.0,', b'"seed":1e3,', b'"n":0.10'):
+        assert number in changed.body, "numbers are spelled as they came"
     assert changed.steps == {"arguments": 1}
 
 
@@ -314,7 +319,6 @@ def test_no_more_than_so_many_refusals_are_remembered_and_the_used_ones_stay() -
 
 def test_guidance_names_what_was_missing_and_asks_for_a_retry() -> None:
     raw = body(*turn(call("{}"), results=["Error: bad call"]), tools=[READ])
-    assert mend(raw) is None, "by default it speaks where arguments are blamed"
     content = mended(raw, retry_guidance=True)[1]["content"]
     assert content.startswith("Error: bad call\n\n[toolfix] This call failed: ")
     assert "missing required field(s): filePath." in content
@@ -331,27 +335,6 @@ def test_guidance_reads_the_payload_of_the_invalid_tool() -> None:
     invalid = {"type": "function", "function": {"name": "invalid", "parameters": {"type": "object"}}}
     raw = body(*turn(call(json.dumps(payload), name="invalid"), results=["no"]), tools=[READ, invalid])
     assert "filePath. Rewrite" in mended(raw, retry_guidance=True)[1]["content"]
-
-
-@pytest.mark.parametrize(
-    "failed",
-    [
-        "Error: no such file",
-        "<tool_use_error>InputValidationError: x</tool_use_error>",
-        "InputValidationError: Read failed",
-        '{"error": "x"}',
-    ],
-)
-def test_guidance_speaks_to_results_that_plainly_failed(failed: str) -> None:
-    raw = body(*turn(call('{"filePath": "/a"}'), results=[failed]), tools=[READ])
-    assert mended(raw, retry_guidance=True)[1]["content"].startswith(
-        f"{failed}\n\n[toolfix] This call failed. Correct"
-    )
-
-
-@pytest.mark.parametrize("fine", ["ok", "", "No errors were found.", "terrors: 0", "def error(): pass"])
-def test_guidance_is_silent_where_nothing_failed(fine: str) -> None:
-    assert mend(body(*turn(call('{"filePath": "/a"}'), results=[fine]), tools=[READ]), retry_guidance=True) is None
 
 
 def test_hints_go_into_the_description_of_shell_like_tools_alone() -> None:
@@ -382,6 +365,7 @@ def test_a_request_that_cannot_be_rewritten_is_sent_unchanged(number: str) -> No
     assert mend(sent) is not None
     messages = json.dumps(json.loads(sent)["messages"]).encode()
     assert mend(sent[:-1] + b', "messages": ' + messages + f', "temperature": {number}}}'.encode()) is None
+    assert mend(sent[:-1] + f', "temperature": {number}}}'.encode()) is None
 
 
 @pytest.mark.parametrize("results", [["ok"], ["ok", "ok"]], ids=["one result", "two results"])

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from toolcalls.policy import BadOption, Policy, make_policy, read_options
-from toolcalls.request.loops import sentence
+from toolcalls.request.guidance import looped as sentence
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode

@@ -94,8 +94,13 @@ def test_a_repetition_keeps_the_mark_of_the_cache() -> None:
         ([use({"n": 1}), use({"n": True})], [result()]),
     ],
 )
-def test_blocks_that_differ_stay(uses: list[Any], results: list[Any]) -> None:
-    assert mend(body(uses, results)) is None
+def test_blocks_that_differ_both_stay_and_their_ids_are_unique(uses: list[Any], results: list[Any]) -> None:
+    first, second = uses
+    made, told = mended(body(uses, results))
+    assert made == [first, {**second, "id": "toolu_1_2"}]
+    assert told[0] == results[0]
+    assert told[1]["tool_use_id"] == "toolu_1_2"
+    assert told[1]["is_error"] is True
 
 
 def test_of_two_results_of_one_call_the_first_stays() -> None:

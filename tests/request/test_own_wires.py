@@ -16,10 +16,10 @@ from tests.validators.strict_hosts import Rejected
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
-from toolcalls.request.history_work import HistoryWork
-from toolcalls.request.loops import sentence
+from toolcalls.request.gemini import GeminiHistory
+from toolcalls.request.guidance import looped as sentence
+from toolcalls.request.history import CANCELLED
 from toolcalls.request.mend import Changed, mend_request
-from toolcalls.request.pairs import CANCELLED
 from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode
@@ -154,7 +154,7 @@ def test_a_signature_goes_back_to_its_model_and_session_alone() -> None:
     first.ask(b"")
     assert first.changed is not None
     session = first.memory.session("gemini", "host", "somebody else", {"contents": first.history}, PATH)
-    assert session.recall({"contents": first.history}, HistoryWork({}, b"")) == {}
+    assert session.recall(GeminiHistory({"contents": first.history})) == {}
 
 
 def test_a_signature_of_a_turn_in_which_a_call_was_left_out_is_nobodys() -> None:

@@ -14,11 +14,11 @@ from tests.validators.strict_hosts import Rejected
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
-from toolcalls.request.history_work import HistoryWork
 from toolcalls.request.mend import Changed, mend_request
 from toolcalls.request.reasoning import MAX_BYTES, ReasoningMemory, ReasoningSession
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode
+from toolcalls.request.responses import ResponsesHistory
 
 Json = dict[str, Any]
 
@@ -398,7 +398,7 @@ def test_a_call_of_a_custom_tool_is_known_by_its_id() -> None:
     session = memory.session("responses", "host", "me", {"model": "m", "input": [question]})
     session.answered(json.dumps({"output": [thought, made]}).encode(), [])
     request = {"model": "m", "input": [question, made, output]}
-    given = memory.session("responses", "host", "me", request).recall(request, HistoryWork(request, b""))
+    given = memory.session("responses", "host", "me", request).recall(ResponsesHistory(request))
     assert [json.loads(block) for block in given[1].blocks] == [thought]
 
 
@@ -413,7 +413,7 @@ def test_reasoning_that_the_client_only_refers_to_is_not_sent_twice(kind: str | 
     output = {"type": "function_call_output", "call_id": "a", "output": "x"}
     for before, given in (([], 1), ([{"type": kind, "id": "rs_1"}], 0)):
         asked = {"model": "m", "input": [{"role": "user", "content": "Go."}, *before, made, output]}
-        assert len(memory.session("responses", "host", "me", asked).recall(asked, HistoryWork(asked, b""))) == given
+        assert len(memory.session("responses", "host", "me", asked).recall(ResponsesHistory(asked))) == given
 
 
 @pytest.mark.parametrize(

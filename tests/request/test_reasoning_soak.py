@@ -12,8 +12,7 @@ import pytest
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request import reasoning
-from toolcalls.request.history_work import HistoryWork
-from toolcalls.request.mend import mend_request
+from toolcalls.request.mend import HISTORIES, mend_request
 from toolcalls.request.reasoning import MAX_BYTES, MAX_HOSTS, MAX_TURNS, ReasoningMemory
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode
@@ -54,7 +53,7 @@ def play(memory: ReasoningMemory, dice: random.Random, sessions: int) -> None:
         protocol, request, answer = dice.choice((chat, messages, ollama))(dice)
         request["model"] = f"model-{dice.randint(0, 40)}"
         session = memory.session(protocol, f"host-{dice.randint(0, 60)}.example", "me", request)
-        session.recall(request, HistoryWork(request, b""))
+        session.recall(HISTORIES[protocol](request))
         session.answered(answer, [Outcome("valid", "Bash", "{}", "Bash", "{}", id="functions.Bash:0")])
         session.over()
         assert len(memory) <= MAX_TURNS

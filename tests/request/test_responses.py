@@ -77,7 +77,8 @@ def test_a_frame_of_a_socket_is_mended_and_others_pass() -> None:
     item = json.dumps(call("{'a': 1}"))
     frame = f'{{"type": "response.create", "n": 1.50, "input": [{item}, {json.dumps(output())}]}}'
     after = mend_frame(frame, Policy(), Refusals())
-    assert after == frame.replace(json.dumps("{'a': 1}"), json.dumps('{"a":1}'))
+    assert after is not None and '"n":1.50' in after
+    assert json.loads(after) == json.loads(frame.replace(json.dumps("{'a': 1}"), json.dumps('{"a":1}')))
     nested = json.dumps({"type": "response.create", "response": {"input": [call("{'a': 1}")]}})
     assert '\\"a\\":1' in (mend_frame(nested, Policy(), Refusals()) or "")
     for other in ('{"type": "response.cancel"}', "{", "[]", frame.replace("'a': 1", '\\"a\\": 1')):

@@ -28,9 +28,8 @@ from tests.e2e.stage import (
     free_port,
     request_body,
 )
-from toolcalls.cli.certificate import write_certificate
+from tests.upstream import Play, Seen, Upstream, write_certificate
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
 
 STREAMS = 50
 PIECES = 40
@@ -69,7 +68,7 @@ def configuration(folder: Path, ports: list[int], port: int) -> Path:
 def team(tmp_path: Path) -> Iterator[Team]:
     certificate = write_certificate(tmp_path / "upstream.pem", ["localhost"])
     confdir = tmp_path / "one-ca"
-    with Upstream(slow_stream, certificate, http2=False) as upstream:
+    with Upstream(slow_stream, certificate) as upstream:
         proxies = {
             name: ProxyProcess(
                 confdir,

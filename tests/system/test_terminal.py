@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.stage import CHAT, DONE, EVENT_STREAM, ROOT, chat_event
-from toolcalls.cli.upstream import Play, Upstream
+from tests.upstream import Play, Upstream
 
 MARK = "nothing above this line is lost"
 HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b[H\x1b]2;owned\x07\x1bkowned\x1b\\\x9b2J\x1b[8m"

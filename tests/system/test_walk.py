@@ -7,8 +7,7 @@ import subprocess
 from pathlib import Path
 
 from tests.e2e.stage import CHAT, EVENT_STREAM, MENDED, ROOT, arguments_of, broken_call, request_body
-from toolcalls.cli.certificate import write_certificate
-from toolcalls.cli.upstream import Play, Upstream
+from tests.upstream import Play, Upstream, write_certificate
 
 
 def walk(clone: Path, home: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -43,7 +42,7 @@ def test_clone_demo_run_report(tmp_path: Path) -> None:
     subprocess.run(["git", "clone", "-q", str(ROOT), str(clone)], check=True)
 
     demo = walk(clone, home, "scripts/toolfix", "demo")
-    assert ", 0 not as expected\n" in demo.stdout
+    assert "5 of 5 as expected\n" in demo.stdout
 
     certificate = write_certificate(tmp_path / "upstream.pem", ["localhost"])
     (tmp_path / "request.json").write_bytes(request_body())

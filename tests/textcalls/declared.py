@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolcalls.textcalls import FoundCall, Scanner
+from toolcalls.textcalls.held import FoundCall
+from toolcalls.textcalls.search import Search
 from toolcalls.tools.declared import Tool, Tools
 
 
@@ -57,7 +58,7 @@ def scan(
 def scan_pieces(
     pieces: list[str], tools: Tools = TWENTY, finished: bool | None = True, max_held: int = 1 << 24
 ) -> list[str | FoundCall]:
-    scanner = Scanner(tools, max_held=max_held)
+    scanner = Search(tools, max_held=max_held)
     out: list[str | FoundCall] = []
     for piece in pieces:
         out += scanner.feed(piece)

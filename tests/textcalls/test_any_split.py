@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.textcalls.declared import TWENTY, back, scan, scan_pieces
-from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
+from toolcalls.textcalls.formats import OPENERS as ALL
 
-OPENERS = sorted({opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers})
+OPENERS = sorted(ALL)
 FRAGMENTS = [
     *OPENERS,
     *(

@@ -9,7 +9,7 @@ import json5
 import pytest
 
 from tests.textcalls.declared import TWENTY, back, calls_of, scan, text_of
-from toolcalls.textcalls import Scanner
+from toolcalls.textcalls.search import Search
 from toolcalls.tools.declared import Tools
 
 LS = [("Bash", {"command": "ls"})]
@@ -141,16 +141,16 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         LS,
         "",
     ),
-    "glm 4.7 inline and glued": (
-        "好的<tool_call>Bash<arg_key>command</arg_key><arg_value>ls</arg_value></tool_call>",
+    "glm 4.7 inline and glued to a sentence": (
+        "好的。<tool_call>Bash<arg_key>command</arg_key><arg_value>ls</arg_value></tool_call>",
         LS,
-        "好的",
+        "好的。",
     ),
     "glm name and json on one line": ('<tool_call>Bash {"command": "ls"}</tool_call>', LS, ""),
     "glm without the close at the end": (
         "<tool_call>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n",
         LS,
-        "",
+        "\n",
     ),
     "glm without the close of a value before the next key": (
         "<tool_call>Read\n<arg_key>file_path</arg_key>\n<arg_value>a\n<arg_key>limit</arg_key>\n"
@@ -577,11 +577,6 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         [],
         '<tool_call>{"name": "list_tabs"}</tool_call><tool_call>{"name": "Bash", "arguments": {"command": "l',
     ),
-    "a sibling of an unknown name": (
-        '<tool_call>{"name": "nope", "arguments": {}}</tool_call><tool_call>{"name": "list_tabs"}</tool_call>',
-        TABS,
-        '<tool_call>{"name": "nope", "arguments": {}}</tool_call>',
-    ),
 }
 
 
@@ -625,7 +620,7 @@ NO_CALLS = {
     "a list of calls and more": '{"tool_calls": [{"name": "Bash", "arguments": {"command": "ls"}}], "usage": 3}',
     "a list of calls of a name that nobody declared": '{"tool_calls": [{"name": "nope", "arguments": {}}]}',
     "a number of calls": '{"tool_calls": 3, "name": "Bash"}',
-    "a recipient without text for the user": 'I look.\n>>>Bash\n{"command": "ls"}',
+    "a sibling of an unknown name": '<tool_call>{"name": "list_tabs"}</tool_call><tool_call>{"name": "nope"}</tool_call>',
     "text for the user alone": ">>>all\nI look.\n>>> print(1)\n",
     "text for the user, and arguments that are not the tool's": '>>>all\nI look.\n>>>Bash\n{"x": 1}',
     "a request of a name that nobody declared": '[TOOL_REQUEST]\nnope {"command": "ls"}\n[END_TOOL_REQUEST]',
@@ -641,7 +636,7 @@ def test_what_only_looks_like_a_format_is_text(name: str, size: int) -> None:
 
 
 def test_text_for_the_user_is_not_held_for_the_call_behind_it() -> None:
-    scanner = Scanner(TWENTY)
+    scanner = Search(TWENTY)
     sent = ""
     for char in ">>>all\nHello, this is for you.\n":
         sent += "".join(str(item) for item in scanner.feed(char))
@@ -653,6 +648,6 @@ def test_text_for_the_user_is_not_held_for_the_call_behind_it() -> None:
 def test_a_word_at_the_beginning_may_be_a_tool_of_any_length(name: str, size: int) -> None:
     tools = Tools.read({"tools": [{"name": name, "input_schema": {"type": "object"}}]})
     text = name + ' {"a": 1}[TOOL_REQUEST_END]'
-    scanner = Scanner(tools)
+    scanner = Search(tools)
     out = [item for at in range(0, len(text), size) for item in scanner.feed(text[at : at + size])] + scanner.close()
     assert [(call.name, call.arguments) for call in out if not isinstance(call, str)] == [(name, '{"a": 1}')]

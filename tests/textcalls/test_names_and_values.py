@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.textcalls.declared import TWENTY, tool
-from toolcalls.textcalls import FoundCall, Scanner
-from toolcalls.textcalls.names import Names
-from toolcalls.textcalls.values import typed
-from toolcalls.tools.declared import Tools
+from toolcalls.textcalls.held import FoundCall
+from toolcalls.textcalls.known import Known
+from toolcalls.textcalls.search import Search
+from toolcalls.tools.declared import Tool, Tools
 
-NAMES = Names(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
+NAMES = Known(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,7 @@ def test_a_name_is_exact_or_unique_after_folding(written: str, declared: str | N
 
 
 def test_another_resolver_can_be_plugged_in() -> None:
-    scanner = Scanner(TWENTY, resolve=lambda written: "Bash" if written == "execute_shell" else None)
+    scanner = Search(TWENTY, resolve=lambda written: "Bash" if written == "execute_shell" else None)
     scanner.feed('<tool_call>{"name": "execute_shell", "arguments": {"command": "ls"}}</tool_call>')
     [call] = scanner.close()
     assert isinstance(call, FoundCall) and call.name == "Bash"
@@ -80,6 +81,12 @@ def test_a_raw_value_is_typed_by_its_schema(raw: str, schema: Any, value: Any) -
     assert result == value and type(result) is type(value)
 
 
+def typed(raw: str, schema: Any, **root: Any) -> Any:
+    known = Known(
+        Tools([Tool("f", {"type": "object", "properties": {"x": schema} if schema is not None else {}, **root})])
+    )
+    return json.loads(known.typed("f", {"x": raw}))["x"]
+
+
 def test_a_reference_in_the_schema_is_followed() -> None:
-    root = {"$defs": {"count": {"type": "integer"}}}
-    assert typed("3", {"$ref": "#/$defs/count"}, root) == 3
+    assert typed("3", {"$ref": "#/$defs/count"}, **{"$defs": {"count": {"type": "integer"}}}) == 3

@@ -7,11 +7,10 @@ import json
 import pytest
 
 from tests.textcalls.declared import TWENTY
-from toolcalls.textcalls import FoundCall, Scanner
-from toolcalls.textcalls.formats import ANYWHERE, LINE_HEAD
+from toolcalls.textcalls.formats import OPENERS
+from toolcalls.textcalls.held import FoundCall
+from toolcalls.textcalls.search import Search
 from toolcalls.tools.declared import Tools
-
-OPENERS = [opener for format in (*ANYWHERE, *LINE_HEAD) for opener in format.openers]
 
 PROSE = [
     "Plain prose, with commas; a < b and c > d, a[0] = [1, 2], and `inline code` too.\n\nSecond paragraph.\n",
@@ -37,7 +36,7 @@ def suffix_that_may_open(text: str) -> int:
 
 @pytest.mark.parametrize("text", PROSE)
 def test_after_each_character_everything_but_a_possible_opener_has_come_out(text: str) -> None:
-    scanner = Scanner(TWENTY)
+    scanner = Search(TWENTY)
     sent = ""
     for index, char in enumerate(text):
         for item in scanner.feed(char):
@@ -52,7 +51,7 @@ def test_after_each_character_everything_but_a_possible_opener_has_come_out(text
     assert sent + "".join(str(item) for item in scanner.close()) == text
 
 
-def feed_each(scanner: Scanner, text: str) -> list[int]:
+def feed_each(scanner: Search, text: str) -> list[int]:
     """How much has come out after each character."""
     sent, after = 0, []
     for char in text:
@@ -66,7 +65,6 @@ def feed_each(scanner: Scanner, text: str) -> list[int]:
     [
         ('{"title": "a JSON answer", "items": [1, 2, 3]}', '{"ti'),
         ('{"name": "Launch", "type": "node"}', '{"name": "Lau'),
-        ('{"name": "Read", "parameters": {"type": "object"}}', '{"name": "Read", "parameters": {"t'),
         ('[{"id": 1, "value": 2}]', '[{"id": 1, "v'),
         ("[1, 2, 3]", "[1"),
         ("[Read](docs/read.md) is the page.", "[Read]"),
@@ -77,7 +75,7 @@ def feed_each(scanner: Scanner, text: str) -> list[int]:
     ],
 )
 def test_a_json_answer_streams_per_character_once_it_cannot_be_a_call(text: str, until: str) -> None:
-    after = feed_each(Scanner(TWENTY), text)
+    after = feed_each(Search(TWENTY), text)
     assert text.startswith(until)
     for index in range(len(until) - 1, len(text)):
         seen = text[: index + 1]
@@ -85,7 +83,7 @@ def test_a_json_answer_streams_per_character_once_it_cannot_be_a_call(text: str,
 
 
 def test_the_text_before_a_region_comes_out_before_the_region_ends() -> None:
-    scanner = Scanner(TWENTY)
+    scanner = Search(TWENTY)
     assert scanner.feed("Let me look.\n<tool_call>\n{") == ["Let me look.\n"]
     assert scanner.held
     assert scanner.feed('"name": "list_tabs"}\n</tool_call>') == []
@@ -96,7 +94,7 @@ def test_the_text_before_a_region_comes_out_before_the_region_ends() -> None:
 
 
 def test_a_call_that_text_follows_comes_out_as_it_came_with_the_first_character_of_the_text() -> None:
-    scanner = Scanner(TWENTY)
+    scanner = Search(TWENTY)
     call = '<tool_call>{"name": "list_tabs"}</tool_call>'
     assert scanner.feed(f"{call}\n\n") == []
     assert scanner.feed("H") == [f"{call}\n\nH"]
@@ -105,42 +103,26 @@ def test_a_call_that_text_follows_comes_out_as_it_came_with_the_first_character_
 
 
 def test_a_region_that_turns_out_not_to_be_a_call_comes_out_at_once_and_verbatim() -> None:
-    scanner = Scanner(TWENTY)
+    scanner = Search(TWENTY)
     assert scanner.feed("<tool_call>") == []
     assert scanner.feed(" !") == ["<tool_call> !"]
     assert not scanner.held
 
 
 def test_with_no_declared_tools_nothing_is_scanned_and_nothing_is_held() -> None:
-    scanner = Scanner(Tools())
+    scanner = Search(Tools())
     text = '<tool_call>{"name": "Bash", "arguments": {}}</tool_call>'
-    assert not scanner.needs(text)
     for char in text:
         assert scanner.feed(char) == [char]
         assert not scanner.held
     assert scanner.close() == []
 
 
-def test_text_without_an_opener_does_not_need_the_scanner() -> None:
-    scanner = Scanner(TWENTY)
-    assert scanner.needs("The ")
-    scanner.feed("The first words")
-    assert not scanner.needs(" and five more words, then")
-    assert scanner.needs(" a <")
-    assert not scanner.needs(" a <table> `line`\n")
-    assert not scanner.needs(" x = 1 and a comment")
-    assert not scanner.needs(" goes to=func")  # without the rest of Harmony's marker it is prose
-    assert not scanner.needs(" an assistant")
-    assert scanner.needs("the files.assistantcomm")  # may become `assistantcommentary to=functions.N`
-    assert scanner.needs(" line\nAct")
-    assert not scanner.needs(" Act")
-
-
 def test_at_the_limit_of_held_text_everything_goes_out_as_it_came_and_nothing_is_searched_any_more() -> None:
-    scanner = Scanner(TWENTY, max_held=1000)
+    scanner = Search(TWENTY, max_held=1000)
     call = json.dumps({"name": "Write", "arguments": {"file_path": "a", "content": "x" * 2000}})
     text = f"<tool_call>{call}</tool_call>\n<tool_call>{{}}"
     out = [item for at in range(0, len(text), 10) for item in scanner.feed(text[at : at + 10])]
     assert "".join(str(item) for item in out) == text
-    assert not scanner.held and not scanner.needs("<tool_call>")
+    assert not scanner.held
     assert scanner.close() == []

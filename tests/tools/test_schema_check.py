@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft4Validator, Draft202012Validator
 
 from tests.pace import quick
-from toolcalls.mend.shape.shape import mend_shape
+from toolcalls.mend.shape import mend_shape
+from toolcalls.tools.check import Check, Exhausted
 from toolcalls.tools.declared import Tool
-from toolcalls.tools.schema.check import Check, Exhausted
-from toolcalls.tools.schema.patterns import prepare_pattern
-from toolcalls.tools.schema.schema import cache, prepare, prepared
+from toolcalls.tools.patterns import prepare_pattern
+from toolcalls.tools.schema import prepare
 
 SCALARS = st.one_of(
     st.none(),
@@ -191,20 +191,6 @@ def test_a_nullable_place_admits_null_even_beside_an_enum() -> None:
     node = prepare({"type": "string", "enum": ["a"], "nullable": True})
     assert Check().admits(node, None) is True
     assert Check().admits(node, "b") is False
-
-
-def test_the_same_content_is_prepared_once() -> None:
-    assert prepared({"type": "object", "x": [1]}) is prepared({"type": "object", "x": [1]})
-    assert prepared({"type": "object", "x": [1]}) is not prepared({"type": "object", "x": [True]})
-
-
-def test_the_cache_is_bounded() -> None:
-    for number in range(600):
-        prepared({"title": f"bounded {number}"})
-    assert len(cache) <= 512
-    for number in range(8):
-        prepared({"title": f"large {number}", "properties": {f"p{n}": {"type": "string"} for n in range(9_000)}})
-    assert len(cache) <= 6
 
 
 def _chain(length: int) -> dict[str, Any]:

@@ -112,6 +112,9 @@ class _Reader:
             need(isinstance(number, int) and number > self.number, f"{kind}: number {number} after {self.number}")
             self.number = number
             need(self.final.events or kind == "response.created", f"{kind} is the first event")
+        if kind == "response.created":
+            for key in ("id", "created_at", "model"):
+                need(message["response"].get(key) is not None, f"the response is announced without {key}")
         self.final.events += 1
         if kind == "response.output_item.added":
             self.added(message)

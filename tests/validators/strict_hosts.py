@@ -156,7 +156,8 @@ def openai_responses(request: Json) -> None:
             answered.add(identity)
         elif kind == "reasoning":
             following = items[number + 1] if number + 1 < len(items) else {}
-            if following.get("type") not in ("reasoning", "function_call") and following.get("role") != "assistant":
+            of_model = following.get("role", "assistant") == "assistant" and following
+            if not of_model or str(following.get("type")).endswith("_output"):
                 raise Rejected(
                     f"Item '{item['id']}' of type 'reasoning' was provided without its required following item."
                 )
@@ -236,13 +237,13 @@ def wants_signatures(request: Json) -> None:
 
 
 def wants_thinking(request: Json) -> None:
-    """Anthropic with thinking on: in the open turn an assistant message begins with a thinking block."""
+    """Anthropic with thinking on: in the open turn a turn of the assistant begins with a thinking block."""
     anthropic(request)
-    for number, message in enumerate(_open_turn(request["messages"])):
-        if message["role"] == "assistant" and _blocks(message)[0]["type"] not in ("thinking", "redacted_thinking"):
-            found = _blocks(message)[0]["type"]
+    for role, run in groupby(_open_turn(request["messages"]), lambda message: message["role"]):
+        first = next(block for message in run for block in _blocks(message))["type"]
+        if role == "assistant" and first not in ("thinking", "redacted_thinking"):
             raise _messages_error(
-                f"messages.{number}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. "
+                f"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. "
                 "When `thinking` is enabled, a final `assistant` message must start with a thinking block"
             )
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.e2e.stage import broken_call, chat_event
-from toolcalls.cli.upstream import compressed
-from toolcalls.dialects.chat.dialect import Chat
+from tests.upstream import compressed
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
+from toolcalls.protocols.chat import Chat
 
 TEXT = [chat_event({"content": f"word {number} "}) for number in range(20)]
 ENCODINGS = pytest.mark.parametrize("encoding", ["gzip", "br"])
@@ -52,3 +52,13 @@ def test_from_where_it_is_corrupt_it_passes_as_it_came() -> None:
     spoilt = [b"\xff" * 20, b"\xfe" * 20]
     answer = Response("chat", encoding="gzip")
     assert b"".join(piece for chunk in [first, *spoilt] for piece in answer.feed(chunk)) == TEXT[0] + b"".join(spoilt)
+
+
+@ENCODINGS
+def test_a_compressed_chunk_that_decodes_to_nothing_yet_sends_no_empty_chunk(encoding: str) -> None:
+    """An empty chunk would end a chunked answer, whatever follows it."""
+    answer = Response("chat", encoding=encoding)
+    packed = b"".join(compressed(TEXT, encoding))
+    out = [sent for at in range(len(packed)) for sent in answer.feed(packed[at : at + 1])]
+    assert all(out)
+    assert b"".join([*out, *answer.close()]) == b"".join(TEXT)

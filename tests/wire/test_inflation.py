@@ -19,8 +19,8 @@ from tests.pace import quick
 from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.recording.captured import CapturedBytes
 from toolcalls.recording.record import decoded
+from toolcalls.recording.transcript import CapturedBytes
 from toolcalls.wire.encoding import (
     MAX_INFLATED,
     MAX_RATIO,
@@ -122,7 +122,7 @@ def test_a_call_that_is_cut_off_by_it_never_runs_and_a_complete_one_comes_out() 
 def test_observed_it_passes_as_it_came(name: str) -> None:
     bomb = BOMBS[name](TEXT)
     guard = BodyStream(Response("chat", encoding=name), observe=True)
-    assert b"".join([*guard.feed(bomb[:100]), *guard.feed(bomb[100:]), *guard.end(True)]) == bomb
+    assert b"".join([*guard.feed(bomb[:100]), *guard.feed(bomb[100:]), *guard.end()]) == bomb
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
@@ -12,7 +11,6 @@ from hypothesis import strategies as st
 
 from tests.splits import cut, splits
 from toolcalls.wire import sse
-from toolcalls.wire.ledger import Ledger
 
 BODY = (
     b"\xef\xbb\xbf: comment\n\n"
@@ -27,18 +25,18 @@ BODY = (
 )
 
 
-def blocks(ledger: Ledger, pieces: list[bytes]) -> Iterator[bytes]:
-    for piece in pieces:
-        block = ledger.push(piece)
-        if block:
-            yield block
-
-
 def cut_into_events(pieces: list[bytes]) -> list[bytes]:
     """The bytes of each event, and the rest without a blank line, if there is any."""
-    ledger = Ledger()
-    events = [raw for block in blocks(ledger, pieces) for raw in sse.split(block)]
-    return [*events, bytes(ledger.rest)] if ledger.rest else events
+    events: list[bytes] = []
+    rest, searched = bytearray(), 0
+    for piece in pieces:
+        rest += piece
+        end = sse.end_of_last_event(rest, searched)
+        searched = max(0, len(rest) - 3) if end < 0 else 0
+        if end > 0:
+            events += sse.split(bytes(rest[:end]))
+            del rest[:end]
+    return [*events, bytes(rest)] if rest else events
 
 
 def read_all(pieces: list[bytes]) -> list[tuple[str | None, str]]:

@@ -11,15 +11,29 @@ import click
 
 from .. import __version__
 
-_COMMANDS = ("demo", "run", "proxy", "env", "filter", "repair", "replay", "report", "doctor", "path")
+COMMANDS = {
+    "demo": "Play broken answers, and show what an agent gets.",
+    "run": "Run a command behind the proxy, and say what was mended.",
+    "proxy": "Run the proxy alone, on port 8080 of 127.0.0.1.",
+    "env": "Print the lines that send a shell's clients through the proxy.",
+    "filter": "Repair a saved model response (stdin → stdout).",
+    "repair": "Mend the arguments of a tool call.",
+    "replay": "Run recordings through this version of toolfix.",
+    "report": "Write one self-contained page: every call, before and after.",
+    "doctor": "Find out what is wrong, and print the command that fixes it.",
+    "path": "Print where the mitmproxy script is.",
+}
+"""Each command with the first sentence of its help, so that `toolfix --help` loads none of them."""
 
+_FILES = {"report": "replay", "env": "environment", "path": "environment"}
+"""Where a command is not in the file of its name."""
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, the same as in shells."""
 
 
 class _Commands(click.Group):
-    """The commands, one file each. A file is loaded when it is needed: loading all takes half a second."""
+    """The commands. The file of one is loaded when it is used: loading all takes half a second."""
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run a command; an error of the system becomes one sentence."""
@@ -40,12 +54,16 @@ class _Commands(click.Group):
             sys.exit(INTERRUPTED)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
-        module = import_module(f".{cmd_name}", __name__)
+        module = import_module(f".{_FILES.get(cmd_name, cmd_name)}", __name__)
         command: click.Command = getattr(module, cmd_name)
         return command
 

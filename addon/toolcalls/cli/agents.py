@@ -1,16 +1,45 @@
-"""The agents that toolfix knows, as a table: how each is found and installed, and what matters behind a proxy.
+"""The agents that toolfix knows, a row each: how one is installed and started, and what matters behind a proxy.
 
 `toolfix doctor` probes these agents, `toolfix run` prints the command that works for those that bypass a proxy, and
-`scripts/agents` runs whole sessions with them.
+`scripts/agents` runs whole sessions with them. A session is one prompt with a server on this machine, a made-up key
+and an empty home: nothing of the user's is read or written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import json
+import shlex
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from . import agent_sessions as sessions
-from .agent_sessions import AgentSession
+KEY = MODEL = "toolfix-probe"
+URL, PROMPT = "{{url}}", "{{prompt}}"
+"""Stand for the server, without /v1, and for the prompt in a row."""
+
+PRIVATE_VARIABLES = (
+    "XDG_", "CLAUDE_", "CODEX_HOME", "OPENCODE_", "QWEN_", "GEMINI_", "PI_", "ANTHROPIC_", "OPENAI_", "GOOGLE_",
+    "AIDER_", "COPILOT_", "GH_TOKEN", "GITHUB_TOKEN", "CONTINUE_", "KILO_", "CLINE_", "FACTORY_", "VIBE_", "MISTRAL_",
+    "GROK_", "KIMI_",
+)  # fmt: skip
+"""The prefixes of variables that lead an agent to the user's own files or accounts."""
+
+
+@dataclass(slots=True, frozen=True)
+class AgentSession:
+    """A command, the variables to add to its environment, and its files, relative to its home directory."""
+
+    command: tuple[str, ...]
+    environ: Mapping[str, str]
+    files: Mapping[str, str]
+
+    def prepare(self, home: Path) -> None:
+        for name, text in self.files.items():
+            path = home / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
 
 @dataclass(slots=True, frozen=True)
@@ -19,8 +48,11 @@ class Agent:
     binary: str
     install: str
     protocol: str
-    session: Callable[[str, str], AgentSession] | None
-    """How to start the agent without an account; None if that is impossible."""
+    words: str = ""
+    """What follows the binary; "" if the agent cannot be started without an account."""
+    environ: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
+    """The files in its home: a text, or an object that is written as JSON."""
     note: str = ""
     node: int = 0
     """The oldest version of Node that the agent runs on."""
@@ -29,30 +61,183 @@ class Agent:
     works: str = ""
     """The command that works in that case."""
 
+    def session(self, url: str, prompt: str) -> AgentSession:
+        """How to start the agent for one prompt with the server at this URL."""
+
+        def filled(text: str) -> str:
+            return text.replace(URL, url).replace(PROMPT, prompt)
+
+        files = {
+            name: filled(text if isinstance(text, str) else json.dumps(text)) for name, text in self.files.items()
+        }
+        environ = {name: filled(value) for name, value in self.environ.items()}
+        return AgentSession((self.binary, *map(filled, shlex.split(self.words))), environ, files)
+
 
 _NPM = "npm install -g "
+_V1 = f"{URL}/v1"
+
+_CODEX = f"""
+model = "{MODEL}"
+model_provider = "local"
+
+[model_providers.local]
+name = "local"
+base_url = "{_V1}"
+env_key = "LOCAL_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+"""
+_OPENCODE = {
+    "provider": {
+        "local": {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": "local",
+            "options": {"baseURL": _V1, "apiKey": KEY},
+            "models": {MODEL: {"name": MODEL, "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
+        }
+    },
+    "autoupdate": False,
+    "share": "disabled",
+    "permission": {"*": "allow"},
+}
+_QWEN = {
+    "security": {"auth": {"selectedType": "openai"}},
+    "general": {"disableAutoUpdate": True},
+    "privacy": {"usageStatisticsEnabled": False},
+}
+_GEMINI = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": True}}
+_PI_MODEL = {"id": MODEL, "name": MODEL, "contextWindow": 100000, "maxTokens": 8000}
+_PI = {"providers": {"local": {"baseUrl": _V1, "api": "openai-completions", "apiKey": KEY, "models": [_PI_MODEL]}}}
+_CONTINUE_MODEL = {
+    "name": MODEL, "provider": "openai", "model": MODEL, "apiBase": _V1, "apiKey": KEY, "roles": ["chat"],
+    "capabilities": ["tool_use"],
+}  # fmt: skip
+_CONTINUE = {"name": "local", "version": "0.0.1", "schema": "v1", "models": [_CONTINUE_MODEL]}
+_CLINE_PROVIDER = {
+    "settings": {"provider": "openai-compatible", "apiKey": KEY, "model": MODEL, "baseUrl": _V1},
+    "updatedAt": "2026-01-01T00:00:00.000Z",
+    "tokenSource": "manual",
+}
+_CLINE = {
+    "version": 1,
+    "lastUsedProvider": "openai-compatible",
+    "modes": {},
+    "providers": {"openai-compatible": _CLINE_PROVIDER},
+}
+_DROID_MODEL = {
+    "model": MODEL, "displayName": MODEL, "baseUrl": _V1, "apiKey": KEY, "provider": "generic-chat-completion-api",
+    "maxOutputTokens": 8000,
+}  # fmt: skip
+_DROID = {"customModels": [_DROID_MODEL], "enableDroidShield": False}
+_VIBE = f"""
+active_model = "{MODEL}"
+enable_telemetry = false
+enable_update_checks = false
+
+[[providers]]
+name = "local"
+api_base = "{_V1}"
+api_key_env_var = "LOCAL_API_KEY"
+api_style = "openai"
+backend = "generic"
+
+[[models]]
+name = "{MODEL}"
+provider = "local"
+alias = "{MODEL}"
+"""
+_KIMI = f"""
+default_model = "local"
+telemetry = false
+
+[providers.local]
+type = "openai"
+base_url = "{_V1}"
+api_key = "{KEY}"
+
+[models.local]
+provider = "local"
+model = "{MODEL}"
+max_context_size = 100000
+"""
 
 AGENTS = (
-    Agent("Claude Code", "claude", _NPM + "@anthropic-ai/claude-code", "messages", sessions.claude),
-    Agent("Codex", "codex", _NPM + "@openai/codex", "responses", sessions.codex),
-    Agent("opencode", "opencode", _NPM + "opencode-ai", "chat", sessions.opencode),
-    Agent("qwen-code", "qwen", _NPM + "@qwen-code/qwen-code", "chat", sessions.qwen, node=22),
-    Agent("Gemini CLI", "gemini", _NPM + "@google/gemini-cli", "gemini", sessions.gemini, node=20),
-    Agent("pi", "pi", _NPM + "@mariozechner/pi-coding-agent", "chat", sessions.pi, node=20),
-    Agent("aider", "aider", "pipx install aider-chat", "chat", sessions.aider, "it declares no tools"),
-    Agent("Copilot CLI", "copilot", _NPM + "@github/copilot", "chat", sessions.copilot, node=22),
-    Agent("Continue", "cn", _NPM + "@continuedev/cli", "chat", sessions.continue_cn, node=20),
-    Agent("Kilo", "kilo", _NPM + "@kilocode/cli", "chat", sessions.kilo),
-    Agent("Cline", "cline", _NPM + "cline", "chat", sessions.cline, node=22),
-    Agent("Droid", "droid", _NPM + "droid", "chat", sessions.droid),
-    Agent("Mistral Vibe", "vibe", "uv tool install mistral-vibe", "chat", sessions.vibe),
     Agent(
-        "grok-cli", "grok", _NPM + "@vibe-kit/grok-cli", "chat", sessions.grok,
+        "Claude Code", "claude", _NPM + "@anthropic-ai/claude-code", "messages",
+        f"-p {PROMPT} --model claude-sonnet-4-5 --dangerously-skip-permissions",
+        {
+            "ANTHROPIC_BASE_URL": URL, "ANTHROPIC_API_KEY": KEY, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1",
+        },
+    ),
+    Agent(
+        "Codex", "codex", _NPM + "@openai/codex", "responses",
+        f"exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox {PROMPT}",
+        {"LOCAL_API_KEY": KEY}, {".codex/config.toml": _CODEX},
+    ),
+    Agent(
+        "opencode", "opencode", _NPM + "opencode-ai", "chat", f"run -m local/{MODEL} {PROMPT}",
+        {
+            "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        },
+        {".config/opencode/opencode.json": _OPENCODE},
+    ),
+    Agent(
+        "qwen-code", "qwen", _NPM + "@qwen-code/qwen-code", "chat", f"--yolo --auth-type openai -p {PROMPT}",
+        {"OPENAI_BASE_URL": _V1, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": MODEL},
+        {".qwen/settings.json": _QWEN}, node=22,
+    ),
+    Agent(
+        "Gemini CLI", "gemini", _NPM + "@google/gemini-cli", "gemini", f"--yolo -p {PROMPT}",
+        {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": URL, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
+        {".gemini/settings.json": _GEMINI}, node=20,
+    ),
+    Agent(
+        "pi", "pi", _NPM + "@mariozechner/pi-coding-agent", "chat", f"--provider local --model {MODEL} -p {PROMPT}",
+        {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}, {".pi/agent/models.json": _PI}, node=20,
+    ),
+    Agent(
+        "aider", "aider", "pipx install aider-chat", "chat",
+        f"--model openai/{MODEL} --no-git --no-check-update --yes-always --no-show-model-warnings --message {PROMPT}",
+        {"OPENAI_API_BASE": _V1, "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false"}, note="it declares no tools",
+    ),
+    Agent(
+        "Copilot CLI", "copilot", _NPM + "@github/copilot", "chat", f"-p {PROMPT} --allow-all-tools --no-auto-update",
+        {"COPILOT_PROVIDER_BASE_URL": _V1, "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": MODEL}, node=22,
+    ),
+    Agent(
+        "Continue", "cn", _NPM + "@continuedev/cli", "chat", f"--config ../.continue/config.yaml --auto -p {PROMPT}",
+        {"CONTINUE_TELEMETRY_ENABLED": "0"}, {".continue/config.yaml": _CONTINUE}, node=20,
+    ),
+    Agent(
+        "Kilo", "kilo", _NPM + "@kilocode/cli", "chat", f"run --auto -m local/{MODEL} {PROMPT}",
+        {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1"}, {".config/kilo/kilo.json": _OPENCODE},
+    ),
+    Agent(
+        "Cline", "cline", _NPM + "cline", "chat",
+        f"--auto-approve true --provider openai-compatible --model {MODEL} {PROMPT}",
+        files={".cline/data/settings/providers.json": _CLINE}, node=22,
+    ),
+    Agent(
+        "Droid", "droid", _NPM + "droid", "chat", f"exec --skip-permissions-unsafe -m custom:{MODEL}-0 {PROMPT}",
+        {"FACTORY_API_KEY": f"fk-{KEY}"}, {".factory/settings.json": _DROID},
+    ),
+    Agent(
+        "Mistral Vibe", "vibe", "uv tool install mistral-vibe", "chat", f"--auto-approve --prompt {PROMPT}",
+        {"LOCAL_API_KEY": KEY, "MISTRAL_API_KEY": KEY}, {".vibe/config.toml": _VIBE},
+    ),
+    Agent(
+        "grok-cli", "grok", _NPM + "@vibe-kit/grok-cli", "chat", f"-p {PROMPT}",
+        {"GROK_API_KEY": KEY, "GROK_BASE_URL": _V1, "GROK_MODEL": MODEL},
         bypass="ignores proxies on Node 20",
         works="toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'",
     ),
     Agent(
-        "kimi-code", "kimi", _NPM + "@moonshot-ai/kimi-code", "chat", sessions.kimi, node=22,
+        "kimi-code", "kimi", _NPM + "@moonshot-ai/kimi-code", "chat", f"-p {PROMPT}",
+        files={".kimi-code/config.toml": _KIMI}, node=22,
         bypass="bypasses the proxy for servers on this machine",
         works=(
             "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
@@ -60,7 +245,7 @@ AGENTS = (
         ),
     ),
     Agent(
-        "Claude Code Router", "ccr", _NPM + "@musistudio/claude-code-router", "messages", None,
+        "Claude Code Router", "ccr", _NPM + "@musistudio/claude-code-router", "messages",
         bypass="sets NO_PROXY for the agent that it starts",
         works='eval "$(ccr activate)" && toolfix run -- claude',
     ),
@@ -70,10 +255,12 @@ AGENTS = (
 def named(word: str) -> Agent | None:
     """The agent with this name, or with this name of its command, whatever the case, spaces and hyphens."""
     wanted = _folded(word)
-    for agent in AGENTS:
-        if wanted in {_folded(agent.name), agent.binary}:
-            return agent
-    return None
+    return next((agent for agent in AGENTS if wanted in {_folded(agent.name), agent.binary}), None)
+
+
+def installed(environ: Mapping[str, str]) -> list[Agent]:
+    """The agents whose command is on the PATH."""
+    return [agent for agent in AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
 
 
 def _folded(word: str) -> str:

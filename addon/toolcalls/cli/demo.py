@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import http.client
-import os
+import json
+import shutil
 import ssl
 import sys
-from collections.abc import Callable
+from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -16,11 +19,9 @@ import click
 from ..recording import store
 from ..recording.store import Recording
 from . import inputs
-from .certificate import write_certificate
-from .demo_screen import show_raw, show_short
-from .own_name import own_name, spelled
+from .inputs import own_name, spelled
 from .proxy_process import ProxyFailed, ProxyProcess
-from .upstream import Upstream, recordings_by_path
+from .upstream import Play, Seen, Upstream, write_certificate
 
 TELLING: Final = {
     "chat-python-dict": "A Python dict instead of JSON",
@@ -29,130 +30,84 @@ TELLING: Final = {
     "chat-cut-off-write": "A script cut off by the token limit",
     "chat-text-quoted-then-a-question": "A call that is only quoted",
 }
-"""The scenarios that are played if none is named, each with a caption."""
+"""The recordings that are played if none is named, each with a caption."""
 
-
-SHIPPED: Final = "scenarios"
+SHIPPED: Final = Path(__file__).resolve().parents[1] / "shipped"
 """The folder of the package that contains them, in an installation."""
 
 
 def recordings_directory() -> Path:
-    """The folder of the scenarios: `recordings/` in a clone; in an installation a folder of the package."""
-    package = Path(__file__).resolve().parents[1]
-    shipped = package / SHIPPED
-    return shipped if shipped.is_dir() else package.parents[1] / "recordings"
+    """The folder of the recordings: `recordings/` in a clone; in an installation a folder of the package."""
+    return SHIPPED if SHIPPED.is_dir() else SHIPPED.parents[2] / "recordings"
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[SCENARIO]…")
-@click.option("--list", "listed", is_flag=True, help="List the scenarios.")
-@click.option("--all", "everything", is_flag=True, help="Play every scenario, event by event.")
-@click.option("--raw", is_flag=True, help="Show the events that the upstream sent and the client got.")
-def demo(names: tuple[str, ...], listed: bool, everything: bool, raw: bool) -> None:
+@click.argument("names", nargs=-1, metavar="[RECORDING]…")
+@click.option("--list", "listed", is_flag=True, help="List the recordings.")
+@click.option("--all", "everything", is_flag=True, help="Play every recording.")
+def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
     """Play broken answers, and show what an agent gets.
 
     They go through a real mitmdump; nothing leaves this machine.
     """
-    loaded = {recording.name: recording for recording in map(store.load, store.find(recordings_directory()))}
+    loaded = map(store.load, store.find(recordings_directory()))
     # The demo asks over HTTP, so it cannot play the recording of a WebSocket (`toolfix replay` can).
-    recordings = {name: recording for name, recording in loaded.items() if recording.suffix != ".jsonl"}
+    recordings = {recording.name: recording for recording in loaded if recording.suffix != ".jsonl"}
     if listed:
         for recording in recordings.values():
             click.echo(f"{recording.name}  {recording.flow.get('title', '')}")
         return
-    unknown = sorted(set(names) - set(recordings))
-    if unknown:
-        raise click.UsageError(_why_not(unknown[0], loaded.get(unknown[0])))
+    for name in names:
+        if name not in recordings:
+            raise click.UsageError(f"there is no recording {name!r} to play: see {own_name()} demo --list.")
     wanted = recordings if everything else names or TELLING
     chosen = [recordings[name] for name in wanted if name in recordings]
-    if not chosen:
-        raise click.ClickException(f"there are no recordings in {recordings_directory()}.")
-    in_detail = raw or everything or bool(names)
     with inputs.temporary_folder("toolfix-demo-") as folder:
-        wrong = _play(chosen, Path(folder), show_raw if in_detail else _Short())
-    if in_detail:
-        click.echo(f"{_counted(len(chosen))}, {wrong} not as expected")
-    else:
-        _say_what_is_next(len(chosen), wrong)
+        wrong = _play(chosen, Path(folder))
+    click.echo(f"\nThrough a real mitmdump: {len(chosen) - wrong} of {len(chosen)} as expected")
+    if wanted is TELLING:
+        first = click.style(spelled("toolfix run -- claude"), bold=True)
+        click.echo(f"\nNext: {first}   (or codex, opencode, qwen, …)")
+        click.echo(spelled("More: toolfix demo --all plays every recording, toolfix report shows all"))
     sys.exit(1 if wrong else 0)
 
 
-def _why_not(name: str, session: Recording | None) -> str:
-    """Why a scenario cannot be played."""
-    if session is not None:
-        place = os.path.relpath(session.directory)
-        return f"the demo cannot play {name!r}, which is a WebSocket: use {own_name()} replay {place}"
-    if recordings_directory().name == SHIPPED:
-        return spelled(
-            f"there is no scenario {name!r} here: an installed toolfix has five (toolfix demo --list); "
-            "a clone has all of them."
-        )
-    return spelled(f"there is no scenario {name!r}: see toolfix demo --list.")
-
-
-Show = Callable[..., None]
-
-
-class _Short:
-    """Shows each scenario briefly, with a number."""
-
-    def __init__(self) -> None:
-        self._number = 0
-
-    def __call__(self, recording: Recording, received: bytes, asked: bytes, *, right: bool) -> None:
-        self._number += 1
-        caption = TELLING.get(recording.name, recording.name)
-        show_short(self._number, caption, recording, right=right)
-
-
-def _counted(scenarios: int) -> str:
-    return "1 scenario" if scenarios == 1 else f"{scenarios} scenarios"
-
-
-def _say_what_is_next(scenarios: int, wrong: int) -> None:
-    click.echo(f"\n{_counted(scenarios)} through a real mitmdump, {wrong} not as expected")
-    first = click.style(spelled("toolfix run -- claude"), bold=True)
-    click.echo(f"\nNext: {first}   (or codex, opencode, qwen, …)")
-    click.echo(spelled("More: toolfix demo --raw shows the events, --all every scenario"))
-
-
-def _play(recordings: list[Recording], folder: Path, show: Show) -> int:
+def _play(recordings: list[Recording], folder: Path) -> int:
     """Play each recording with the options it was recorded with; the number of those with an unexpected result."""
     certificate = write_certificate(folder / "upstream.pem", ["localhost"])
     by_options: dict[tuple[str, ...], list[Recording]] = {}
     for recording in recordings:
         by_options.setdefault(recording.options, []).append(recording)
-    wrong = 0
-    with Upstream(recordings_by_path(recordings), certificate) as upstream:
+    numbers, wrong = count(1), 0
+    known = {recording.name: recording for recording in recordings}
+
+    def play(seen: Seen) -> Play:
+        """The recording that the first part of the path names, in its original chunks."""
+        recording = known[seen.path.split("/")[1]]
+        headers = {"content-type": str(recording.flow.get("content_type") or "text/event-stream")}
+        return Play(recording.pieces(), int(recording.flow.get("status", 200)), headers)
+
+    with Upstream(play, certificate) as upstream:
         for options, group in by_options.items():
-            # Each recording is a session of its own: reasoning of one must not be given back in the next.
-            alone = (
-                () if any(text.startswith("toolfix_reasoning=") for text in options) else ("toolfix_reasoning=off",)
-            )
-            settings = (f"ssl_verify_upstream_trusted_ca={certificate}", *options, *alone)
+            # Each recording is a session of its own: reasoning of one must not be given back in the next. mitmproxy
+            # takes each option once.
+            alone = {"toolfix_reasoning": "off", **dict(text.split("=", 1) for text in options)}
+            settings = [f"ssl_verify_upstream_trusted_ca={certificate}", *(f"{k}={v}" for k, v in alone.items())]
             try:
                 with ProxyProcess(folder, [word for text in settings for word in ("--set", text)]) as proxy:
-                    if show is show_raw:
-                        _introduce(proxy, upstream, options)
                     for recording in group:
-                        received = fetch(proxy, upstream, recording)
-                        asked = upstream.requests[-1].body
-                        right = _is_right(recording, received, asked)
-                        show(recording, received, asked, right=right)
+                        received = fetch(proxy, upstream.url, recording)
+                        right = _is_right(recording, received, upstream.requests[-1].body)
                         wrong += not right
+                        show(next(numbers), recording, right=right)
             except ProxyFailed as failed:
                 raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
     return wrong
 
 
-def _introduce(proxy: ProxyProcess, upstream: Upstream, options: tuple[str, ...]) -> None:
-    place = f"real mitmdump on 127.0.0.1:{proxy.port}, upstream on 127.0.0.1:{upstream.port}, TLS on both sides"
-    click.echo(f"{place}{', ' if options else ''}{' '.join(options)}\n")
-
-
-def fetch(proxy: ProxyProcess, upstream: Upstream, recording: Recording) -> bytes:
+def fetch(proxy: ProxyProcess, url: str, recording: Recording) -> bytes:
     """Ask the upstream for a recording through the proxy, trusting nothing but mitmproxy's CA."""
-    target = urlsplit(f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}")
+    target = urlsplit(f"{url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}")
     context = ssl.create_default_context(cafile=str(proxy.ca))
     connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=context, timeout=30)
     connection.set_tunnel(str(target.hostname), target.port)
@@ -171,3 +126,80 @@ def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
     return bool(recording.refusals or recording.given_back) or asked == (
         recording.request_after or recording.request or b"{}"
     )
+
+
+# The screen
+
+_FEWEST_COLUMNS, _MOST_COLUMNS = 60, 100
+_LABEL = 9
+_ALIKE = 0.6
+"""Texts that are less similar than this are different texts, not one text with some changes."""
+
+
+def columns() -> int:
+    """The width of the output: that of the terminal, within limits; 80 in a pipe."""
+    return max(_FEWEST_COLUMNS, min(_MOST_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
+
+
+def show(number: int, recording: Recording, *, right: bool) -> None:
+    """Show a caption with the result, what the model sent, and what the agent got."""
+    calls = recording.calls or []
+    refused = any(call["status"] == "refused" for call in calls)
+    verdict, colour = ("refused", "yellow") if refused else ("mended", "green") if calls else ("unchanged", "cyan")
+    if not right:
+        verdict, colour = "NOT AS EXPECTED", "red"
+    caption = TELLING.get(recording.name, recording.name)
+    space = max(1, columns() - len(caption) - len(verdict) - 4)
+    click.echo(f"{number}  " + click.style(caption, bold=True) + " " * space + click.style(verdict, fg=colour))
+    sent, got = _sides(recording, calls)
+    remark = "  (the agent rejects it, and the model tries again)" if refused else ""
+    click.echo("   " + click.style("model".ljust(_LABEL - 3), dim=True) + _coloured(sent, got, "red"))
+    click.echo("   " + click.style("agent".ljust(_LABEL - 3), dim=True) + _coloured(got, sent, "green") + remark)
+
+
+def _sides(recording: Recording, calls: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    """What the model sent and what the agent got, one line each."""
+    text = " ".join(_text_in(recording.before).split())
+    if not calls:
+        return text, text
+    # A recording written by hand names only what matters about a call.
+    call = {"name": "", "arguments": "", "steps": (), **calls[0]}
+    got = " ".join(f"{call['name']} {call['arguments']}".split())
+    if "written as text" in call["steps"]:
+        return text, got
+    sent = f"{call.get('received_name', call['name'])} {call.get('received_arguments', call['arguments'])}"
+    return " ".join(sent.split()), got
+
+
+def _text_in(body: bytes) -> str:
+    """The text of a Chat stream; "" for any other body."""
+    try:
+        chunks = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
+        choices = [choice for chunk in chunks for choice in chunk["choices"]]
+        return "".join(choice["delta"].get("content") or "" for choice in choices)
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return ""
+
+
+def _coloured(text: str, other: str, colour: str) -> str:
+    """As much of the text as fits on a line, with the parts in colour that the other text does not have."""
+    room = columns() - _LABEL
+    end = len(text) if len(text) <= room else room - 1
+    out, at = "", 0
+    for start, size in _shared(text, other):
+        out += click.style(text[at : min(start, end)], fg=colour) if at < min(start, end) else ""
+        out += text[start : min(start + size, end)]
+        at = start + size
+    return out + ("…" if end < len(text) else "")
+
+
+def _shared(text: str, other: str) -> list[tuple[int, int]]:
+    """Start and size of each part of the text that both have; only of the common beginning if they differ a lot.
+
+    The last entry is empty and marks the end of the text.
+    """
+    matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
+    if matcher.ratio() > _ALIKE:
+        return [(block.a, block.size) for block in matcher.get_matching_blocks()]
+    pairs = enumerate(zip(text, other, strict=False))
+    return [(0, next((at for at, (one, two) in pairs if one != two), 0)), (len(text), 0)]

@@ -1,23 +1,60 @@
-"""`toolfix doctor`: checks whether everything is there, and whether every agent of this machine gets through."""
+"""`toolfix doctor`: looks at what `toolfix run` and `toolfix proxy` need, and tries every agent of this machine.
+
+Each agent on the PATH is really started, with an empty home, a made-up key and the environment of `toolfix run`, and
+sends its request to a server on this machine. It does not know the server's certificate, so a request that arrives
+has come through the proxy, and the agent trusts mitmproxy's CA.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import importlib.metadata
 import os
+import platform
+import re
+import shlex
 import shutil
+import signal
+import socket
+import ssl
+import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import click
 
 from ..shown import LINE, shown_lines
-from . import agents, doctor_checks, doctor_probe, node_runtime, trust
-from .doctor_checks import Finding
-from .own_name import spelled
+from . import agents, environment, inputs, trust
+from .agents import PRIVATE_VARIABLES, Agent
+from .inputs import spelled
+from .proxy_process import ProxyFailed, ProxyProcess
+from .upstream import Play, Seen, Upstream, write_certificate
 
 _INDENT = " " * 7
+_ANSWER = b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
+_EXPIRES_SOON = 30
+"""The days before its end at which a CA expires soon."""
+_NEWER_NODE = "npm install -g n && n 24"
+
+Node = tuple[int, int]
+
+
+@dataclass(slots=True, frozen=True)
+class Finding:
+    status: Literal["ok", "note", "wrong"]
+    what: str
+    fix: str = ""
+
+
+Found = Iterator[Finding]
 
 
 @click.command()
@@ -36,36 +73,26 @@ _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, patience: int) -> None:
     """Find out what is wrong, and print the command that fixes it.
 
-    Checks Python, mitmproxy, its CA, the roots, the port, NO_PROXY, Node and the proxy of this shell. Then starts
-    each agent that it knows and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a
-    made-up key against a server on this machine, and checks that its request comes through the proxy. No account is
-    used, and no key of yours leaves the machine. Exits with 1 if there is a problem.
+    Checks mitmproxy's CA, the port, NO_PROXY, Node and the proxy of this shell. Then starts each agent that it knows
+    and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a made-up key against a
+    server on this machine, and checks that its request comes through the proxy. No account is used, and no key of
+    yours leaves the machine. Exits with 1 if there is a problem.
     """
     wanted = agents.named(agent) if agent else None
     if agent and wanted is None:
         known = ", ".join(known.binary for known in agents.AGENTS)
         raise click.UsageError(f"there is no agent {agent!r}: name one of {known}.")
     folder = Path(confdir or trust.DEFAULT_CONFDIR).expanduser().absolute()
+    environ = dict(os.environ)
+    findings = [checks(environ, folder, port)]
+    if not no_probe and folder.parent.is_dir():
+        findings.append(_probes([wanted] if wanted else agents.installed(environ), environ, folder, patience))
     wrong = 0
-    for finding in _findings(wanted, folder, port, patience=0 if no_probe else patience):
+    for finding in (finding for group in findings for finding in group):
         wrong += finding.status == "wrong"
         _show(finding)
-    if wrong:
-        click.echo(f"{wrong} problems" if wrong > 1 else "1 problem")
-        sys.exit(1)
-    click.echo("no problems")
-
-
-def _findings(wanted: agents.Agent | None, confdir: Path, port: int, *, patience: float) -> Iterator[Finding]:
-    environ = dict(os.environ)
-    yield from doctor_checks.everything(environ, confdir, port)
-    if not patience:
-        yield from doctor_checks.agents_and_node(node_runtime.version(environ), environ)
-        return
-    found = [agent for agent in agents.AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
-    if not found and not wanted:
-        yield Finding("note", f"none of {', '.join(agent.binary for agent in agents.AGENTS)} is on the PATH")
-    yield from doctor_probe.probe_all([wanted] if wanted else found, environ, confdir, patience)
+    click.echo("1 problem" if wrong == 1 else f"{wrong or 'no'} problems")
+    sys.exit(1 if wrong else 0)
 
 
 def _show(finding: Finding) -> None:
@@ -81,3 +108,238 @@ def _wrapped(text: str) -> str:
         return text
     width = shutil.get_terminal_size().columns - len(_INDENT)
     return f"\n{_INDENT}".join(textwrap.wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False))
+
+
+# What can be seen without starting anything
+
+
+def checks(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
+    yield Finding("ok", f"Python {platform.python_version()}, mitmproxy {importlib.metadata.version('mitmproxy')}")
+    yield ca(confdir)
+    yield port_of_the_proxy(port, environ)
+    yield from no_proxy(environ)
+    yield from existing_proxy(environ)
+    yield from node(node_version(environ))
+
+
+def ca(confdir: Path) -> Finding:
+    file = confdir / trust.CA_FILE
+    elsewhere = "name another place: toolfix run --set confdir=DIR -- …   and   toolfix env --confdir DIR"
+    again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
+    if not confdir.parent.is_dir():
+        what = f"there is no directory {confdir.parent} for mitmproxy's CA: is that a typo?"
+        return Finding("wrong", what, elsewhere)
+    try:
+        trust.refuse_damage(confdir)
+        if not file.is_file():
+            what = f"there is no CA in {confdir} yet: it is made on first use"
+            return Finding("note", what, "toolfix env > /dev/null")
+        (confdir / trust.KEY_FILE).read_bytes()
+        until = trust.expiry(file)
+    except OSError as error:
+        return Finding("wrong", f"mitmproxy's CA in {confdir} cannot be used ({error.strerror})", elsewhere)
+    except ValueError:
+        return Finding("wrong", f"{file} is not a certificate", again)
+    days = (until - datetime.now(UTC)).days
+    if days < _EXPIRES_SOON:
+        what = f"mitmproxy's CA in {confdir} " + ("has expired" if days < 0 else f"expires in {days} days")
+        return Finding("wrong" if days < 0 else "note", what, again)
+    return Finding("ok", f"CA {file}, valid until {until:%Y-%m-%d}")
+
+
+def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
+    taken = _answers("127.0.0.1", port)
+    if environ.get("HTTPS_PROXY", "").rstrip("/") == f"http://127.0.0.1:{port}":
+        if taken:
+            return Finding("ok", f"this shell uses the proxy on port {port}, and something listens there")
+        start = f"toolfix proxy{'' if port == 8080 else f' -p {port}'}   (in another terminal)"
+        return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
+    if taken:
+        what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
+        free = _free_port()
+        return Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
+    return Finding("ok", f"port {port} is free for toolfix proxy")
+
+
+def _free_port() -> int:
+    with socket.socket() as attempt:
+        attempt.bind(("127.0.0.1", 0))
+        return int(attempt.getsockname()[1])
+
+
+def _answers(host: str, port: int) -> bool:
+    try:
+        with socket.create_connection((host, port), 3):
+            return True
+    except OSError:
+        return False
+
+
+def no_proxy(environ: Mapping[str, str]) -> Found:
+    hosts = environment.base_url_hosts(environ)
+    for name in environment.NO_PROXY:
+        entries = environment.entries_of(environ.get(name, ""))
+        local = [entry for entry in entries if environment.is_loopback(entry)]
+        llm = [entry for entry in entries if entry not in local and environment.covers_a_model(entry, hosts)]
+        left = ",".join(entry for entry in entries if entry not in (*local, *llm))
+        fix = f"export {name}={shlex.quote(left)}" if left else f"unset {name}"
+        if local:
+            what = f"{name} has {', '.join(local)}: clients silently bypass the proxy for servers on this machine"
+            if environment.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", ""):
+                yield Finding("wrong", what, fix)
+            else:
+                yield Finding("note", f"{what} (toolfix run takes it out)", fix)
+        if llm:
+            yield Finding("wrong", f"{name} has {', '.join(llm)}: requests to these LLM hosts bypass the proxy", fix)
+
+
+def existing_proxy(environ: Mapping[str, str]) -> Found:
+    before = environment.original(environ)
+    try:
+        upstream = environment.upstream_proxy(before)
+    except environment.BadProxy as bad:
+        yield Finding("wrong", str(bad), "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
+        return
+    plain = before.get("HTTP_PROXY") or before.get("http_proxy")
+    if upstream is None and plain:
+        what = "HTTP_PROXY is set and HTTPS_PROXY is not: Codex, opencode and Python clients bypass it"
+        yield Finding("note", what, f"export HTTPS_PROXY={shlex.quote(plain)}")
+    if upstream is None:
+        return
+    host, _, port = upstream.url.rpartition("://")[2].rpartition(":")
+    if _answers(host.strip("[]"), int(port)):
+        yield Finding("ok", f"the proxy {upstream.url} of this shell answers; toolfix run goes through it")
+    else:
+        what = f"the proxy {upstream.url} of this shell does not answer, and toolfix run goes through it"
+        yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
+
+
+def node_version(environ: Mapping[str, str]) -> Node | None:
+    """The major and minor version; None if there is no Node that runs."""
+    program = shutil.which("node", path=environ.get("PATH"))
+    if program is None:
+        return None
+    try:
+        text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    match = re.match(r"v(\d+)\.(\d+)", text)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def node(version: Node | None) -> Found:
+    """Whether this Node honours NODE_USE_ENV_PROXY. Older ones ignore every proxy variable."""
+    if version is None:
+        return
+    shown = f"Node {version[0]}.{version[1]}"
+    if version >= (24, 0) or (22, 21) <= version < (23, 0):
+        yield Finding("ok", f"{shown} uses the proxy variables (NODE_USE_ENV_PROXY)")
+    else:
+        what = f"{shown} ignores proxy variables: agents are fine, scripts with a Node SDK need Node 24 or --reverse"
+        yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")
+
+
+# Starting agents
+
+
+def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, patience: float) -> Found:
+    if not wanted:
+        yield Finding("note", f"none of {', '.join(agent.binary for agent in agents.AGENTS)} is on the PATH")
+    before = environment.original(environ)
+    with inputs.temporary_folder("toolfix-doctor-") as name:
+        folder = Path(name)
+        certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
+        arguments = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
+        try:
+            trusted = trust.prepare(folder, trust.ensure_ca(confdir), before)
+            with Upstream(_refuse, certificate) as upstream, ProxyProcess(confdir, arguments) as proxy:
+                yield _probe_ourselves(proxy, upstream, trusted)
+                clean = environment.applied(before, environment.for_proxy(before, proxy.url, trusted))
+                for agent in wanted:
+                    yield _probe(agent, proxy, upstream, clean, folder, patience)
+        except OSError as error:
+            yield Finding("wrong", trust.unusable(confdir, error), "toolfix run --set confdir=DIR -- …")
+        except ProxyFailed as failed:
+            yield Finding("wrong", f"the proxy does not start: {failed.sentence}", "mitmdump --version")
+
+
+def _refuse(_seen: Seen) -> Play:
+    """An answer after which no agent tries again."""
+    return Play([_ANSWER], 400, {"content-type": "application/json"})
+
+
+def _probe_ourselves(proxy: ProxyProcess, upstream: Upstream, trusted: trust.Trust) -> Finding:
+    context = ssl.create_default_context(cafile=str(trusted.bundle))
+    connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=context, timeout=30)
+    connection.set_tunnel("localhost", upstream.port)
+    try:
+        connection.request("POST", "/v1/chat/completions", b"{}", {"content-type": "application/json"})
+        connection.getresponse().read()
+    except (OSError, http.client.HTTPException) as error:
+        return Finding("wrong", f"a request through the proxy fails ({error})", "toolfix demo")
+    finally:
+        connection.close()
+    return Finding("ok", "a request of our own over TLS came through the proxy, with the bundle that clients get")
+
+
+def _probe(
+    agent: Agent, proxy: ProxyProcess, upstream: Upstream, environ: Mapping[str, str], folder: Path, patience: float
+) -> Finding:
+    program = shutil.which(agent.binary, path=environ.get("PATH"))
+    if program is None:
+        return Finding("wrong", f"{agent.name}: {agent.binary} is not on the PATH", agent.install)
+    if not agent.words:
+        return Finding("note", f"{agent.name} was not started: it {agent.bypass}", agent.works)
+    home = folder / agent.binary
+    session = agent.session(upstream.url, "Say hello.")
+    session.prepare(home)
+    # Nothing may lead the agent to the user's own files or accounts.
+    homeless = {name: value for name, value in environ.items() if not name.startswith(PRIVATE_VARIABLES)}
+    seen, logged = len(upstream.requests), len(proxy.output)
+    with _started((program, *session.command[1:]), {**homeless, **session.environ, "HOME": str(home)}, home):
+        arrived = _wait(upstream, seen, patience)
+    if arrived:
+        note = f"; {agent.note}" if agent.note else ""
+        return Finding("ok", f"{agent.name}: started with a made-up key, its {arrived} came through the proxy{note}")
+    what = f"{agent.name}: started with a made-up key, but none of its requests came through the proxy"
+    rejected = [line for line in proxy.output[logged:].splitlines() if "does not trust mitmproxy's CA" in line]
+    if rejected:
+        return Finding("wrong", what, rejected[-1].partition(": it needs ")[2])
+    version = node_version(environ)
+    if version and version[0] < agent.node:
+        return Finding("wrong", what, f"{agent.name} needs Node {agent.node} or newer: {_NEWER_NODE}")
+    if agent.works:
+        # It may use the proxy for hosts that are not on this machine.
+        return Finding("note", f"{what}: it {agent.bypass}", agent.works)
+    return Finding("wrong", what, f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)")
+
+
+@contextlib.contextmanager
+def _started(command: Sequence[str], environ: Mapping[str, str], home: Path) -> Iterator[None]:
+    """Run the command in a process group of its own, which is killed at the end of the probe."""
+    work = home / "work"
+    work.mkdir(parents=True, exist_ok=True)
+    nowhere = subprocess.DEVNULL
+    process = subprocess.Popen(
+        command, cwd=work, env=environ, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
+    )
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait(10)
+
+
+def _wait(upstream: Upstream, seen: int, patience: float) -> str:
+    """The method and path of the first POST that arrives; "" if none does in time."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        for request in upstream.requests[seen:]:
+            if request.method == "POST":
+                return f"POST {request.path.partition('?')[0]}"
+        time.sleep(0.05)
+    return ""

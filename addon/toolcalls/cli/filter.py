@@ -46,7 +46,7 @@ def filter(
     jsonl: bool,
     words: tuple[str, ...],
 ) -> None:
-    """Mend an upstream body.
+    """Repair a saved model response (stdin → stdout).
 
     Reads the body on standard input, an event stream or JSON, and prints what the client would receive.
     """
@@ -82,11 +82,9 @@ def _question(body: bytes, protocol: str) -> Request:
 
 def _summary(answer: Response) -> list[str]:
     """What was done, and why calls were refused."""
-    calls = [outcome for outcome in answer.outcomes if outcome.is_call]
-    if not answer.outcomes:
-        return ["unchanged: there is no tool call in it."]
+    calls = answer.outcomes
     if not calls:
-        return ["a JSON answer was mended."]
+        return ["unchanged: there is no tool call in it."]
     mended = sum(call.status == "repaired" for call in calls)
     refused = [call for call in calls if call.status == "refused"]
     counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
@@ -100,7 +98,7 @@ def _warn(answer: Response) -> None:
         click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass unchanged.", err=True)
     if answer.limited:
         click.echo(
-            f"over a limit (toolfix_max_held_bytes, {MOST_CALLS:,} calls or too much work): "
+            f"over a limit (toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read): "
             "the rest passed unchanged.",
             err=True,
         )

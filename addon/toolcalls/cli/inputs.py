@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import difflib
+import functools
 import json
 import os
+import re
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,11 +18,27 @@ import click
 
 from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
-from .own_name import own_name
 from .trust import DEFAULT_CONFDIR
 
-_COMMON = {"confdir", "ssl_insecure", "ssl_verify_upstream_trusted_ca", "termlog_verbosity"}
-"""Options of mitmproxy that are known to exist, so that their names need no check."""
+_COMMAND = re.compile(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)")
+
+
+def spelled(line: str) -> str:
+    """The line, with `toolfix` replaced by the name that works when it is pasted."""
+    name = own_name()
+    return _COMMAND.sub(lambda _: name, line)
+
+
+@functools.cache
+def own_name() -> str:
+    """`toolfix` if it is installed or on the PATH; the script of the clone if that was started."""
+    environment = Path(sys.prefix)
+    script = environment.parent / "scripts" / "toolfix"
+    started = str(environment / "bin" / "toolfix") in sys.orig_argv[:3]
+    if not started or not script.is_file() or shutil.which("toolfix"):
+        return "toolfix"
+    near = os.path.relpath(script)
+    return str(script) if near.startswith("..") else near
 
 
 def read_file(path: str, what: str) -> bytes:
@@ -85,46 +102,22 @@ def remark(sentence: str) -> None:
 
 def policy_from(settings: Sequence[str]) -> Policy:
     """The policy from the environment and from `--set K=V`, which wins; K is the name of a mitmproxy option."""
+    texts = from_environment(os.environ)
     try:
         check_variables(os.environ)
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            if not equals:
+                raise BadOption(f"--set {setting!r} has no '=': write --set {name}=VALUE.")
+            texts[name] = value
+        return make_policy(read_options(texts))
     except BadOption as bad:
         raise click.UsageError(str(bad)) from None
-    texts = from_environment(os.environ)
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise click.UsageError(f"--set {setting!r} has no '=': write --set {name}=VALUE.")
-        texts[name] = value
-    return policy_of(texts)
 
 
-def checked(settings: tuple[str, ...], *, scripts: bool = False) -> tuple[str, ...]:
-    """Check our own options, and the names of mitmproxy's, with an error in one sentence.
-
-    `scripts`: other scripts are loaded, which may declare other options, so names are not checked.
-    """
-    unequal = [setting for setting in settings if "=" not in setting]
-    policy_from([setting for setting in settings if setting.startswith("toolfix_") or setting in unequal])
-    foreign = {setting.partition("=")[0] for setting in settings if not setting.startswith("toolfix_")}
-    if foreign - _COMMON and not scripts:
-        _check_names(sorted(foreign - _COMMON))
-    return settings
-
-
-def _check_names(names: list[str]) -> None:
-    """Refuse unknown options, which mitmproxy would ignore. Asking mitmproxy for its options takes a second."""
-    from mitmproxy.options import Options
-    from mitmproxy.tools.dump import DumpMaster
-
-    async def all_options() -> list[str]:
-        return list(DumpMaster(Options(), with_termlog=False).options.keys())  # type: ignore[no-untyped-call]
-
-    known = asyncio.run(all_options())
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 1)
-            meant = f"Did you mean {near[0]}?" if near else "`mitmdump --options` lists them all."
-            raise click.UsageError(f"--set {name}: there is no such option. {meant}")
+def check_ours(settings: Sequence[str]) -> None:
+    """Check our own options before a proxy is started with them."""
+    policy_from([setting for setting in settings if setting.startswith("toolfix_") or "=" not in setting])
 
 
 def values_of(name: str, settings: Sequence[str]) -> list[str]:
@@ -148,13 +141,6 @@ def settings(ours: Mapping[str, str], theirs: Sequence[str]) -> list[str]:
 def confdir_of(settings: Sequence[str]) -> Path:
     """The directory in which mitmproxy keeps its CA."""
     return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
-
-
-def policy_of(texts: dict[str, str]) -> Policy:
-    try:
-        return make_policy(read_options(texts))
-    except BadOption as bad:
-        raise click.UsageError(str(bad)) from None
 
 
 def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from mitmproxy import connection, http, tls
 from mitmproxy.proxy import mode_specs
 
-from toolcalls.cli.client_environment import is_loopback
+from toolcalls.proxy.hosts import is_loopback
 
 
 def tls_clienthello(data: tls.ClientHelloData) -> None:

@@ -1,19 +1,24 @@
 """Runs mitmdump as a child process. It is started as a file and imports nothing of the rest of the package.
 
 Its standard input is a pipe that ends with the parent process, however that happens; then the child ends too.
-Arguments that other users of the machine must not see in the list of processes are passed in the environment.
+Arguments that other users of the machine must not see in the list of processes are passed in the environment. If the
+parent listens already, its clients wait in its socket, from which the child takes them.
 """
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import os
 import signal
+import socket
 import sys
 import threading
+from typing import Any
 
 PRIVATE = "TOOLFIX_PRIVATE_ARGUMENTS"
+LISTENER = "TOOLFIX_LISTENER"
 SELDOM_NEEDED = ("ldap3", "passlib.apache")
 """Modules that mitmproxy loads only for `proxyauth`; they take an eighth of its start."""
 
@@ -42,9 +47,22 @@ def load_when_used(name: str) -> None:
         setattr(sys.modules[package], last, module)
 
 
+def listen_with(descriptor: int) -> None:
+    """Make mitmproxy take its clients from this socket."""
+    listener = socket.socket(fileno=descriptor)
+    start_server = asyncio.start_server
+
+    def given(handle: Any, _host: str, _port: int) -> Any:
+        return start_server(handle, sock=listener)
+
+    asyncio.start_server = given  # type: ignore[assignment]
+
+
 if __name__ == "__main__":
     threading.Thread(target=end_with_the_parent, daemon=True).start()
     sys.argv[1:1] = json.loads(os.environ.pop(PRIVATE, "[]"))
+    if LISTENER in os.environ:
+        listen_with(int(os.environ.pop(LISTENER)))
     for seldom in SELDOM_NEEDED:
         load_when_used(seldom)
     from mitmproxy.tools.main import mitmdump

@@ -1,4 +1,4 @@
-"""`toolfix proxy`: runs only the proxy, in the foreground, with one readable line for every mended call."""
+"""`toolfix proxy`: mitmdump with the addon on 127.0.0.1, a line of log for each mended call."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from pathlib import Path
 import click
 
 from ..proxy import session_summary
-from . import client_environment, inputs, trust
-from .own_name import spelled
+from . import environment, inputs, trust
+from .inputs import spelled
 from .proxy_process import SCRIPT
 
 WRONG_USAGE = 2
-_WORDY = {"-v", "--verbose"}
+_WORDY = re.compile(r"-v+|--verb(?:o|os|ose)?")
+"""mitmdump's own meaning of it also prints every request with its headers, keys included, whatever else is set."""
 _PORT = re.compile(r"^--port(?==|$)")
 """mitmdump's `--listen-port`, under the name that `toolfix run` has for it."""
 _TAKEN = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?address already in use")
@@ -34,26 +35,27 @@ def proxy(options: tuple[str, ...]) -> None:
 
     Every option of mitmdump works: --port 9000 (or -p 9000), --mode reverse:https://api.openai.com,
     --set toolfix_mode=observe. The log has one line for each mended call, and a summary at the end; -v adds
-    mitmproxy's own log, and every call.
+    mitmproxy's own log, and every call, but no headers.
     """
-    options = tuple(_PORT.sub("--listen-port", option) for option in options)
-    confdir = inputs.confdir_of(inputs.checked(tuple(_settings(options)), scripts=_has_scripts(options)))
+    settings = [value for option, value in pairwise(options) if option == "--set"]
+    settings += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
+    inputs.check_ours(settings)
+    confdir = inputs.confdir_of(settings)
     try:
-        trusted = trust.prepare(
-            confdir / "toolfix-proxy", trust.ensure_ca(confdir), client_environment.original(os.environ)
-        )
+        trusted = trust.prepare(confdir / "toolfix-proxy", trust.ensure_ca(confdir), environment.original(os.environ))
     except OSError as error:
-        raise click.ClickException(
-            f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
-            "--set confdir=DIR."
-        ) from None
-    if not _WORDY & set(options):
+        raise click.ClickException(trust.unusable(confdir, error)) from None
+    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
+    quiet = [option for option in options if not _WORDY.fullmatch(option)]
+    if len(quiet) < len(options):
+        ours["termlog_verbosity"] = "debug"
+    else:
         # Do not log every connection that opens or closes.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
-    named = {setting.partition("=")[0] for setting in _settings(options)}
+    named = {setting.partition("=")[0] for setting in settings}
     arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT)]
     arguments += inputs.settings({name: value for name, value in ours.items() if name not in named}, ())
+    arguments += [_PORT.sub("--listen-port", option) for option in quiet]
     from mitmproxy.tools.main import mitmdump
 
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -64,10 +66,10 @@ def proxy(options: tuple[str, ...]) -> None:
     with inputs.temporary_folder("toolfix-") as folder:
         summary = Path(folder) / "summary"
         os.environ.setdefault(session_summary.VARIABLE, str(summary))
-        hint = _Hint(_env_words(options))
+        hint = _Hint(settings)
         logging.getLogger().addHandler(hint)
         try:
-            status = mitmdump([*arguments, *options])
+            status = mitmdump(arguments)
         except SystemExit as wrong:
             # mitmproxy exits with 1 whatever is wrong; if it has logged nothing yet, the command line is wrong.
             raise SystemExit(WRONG_USAGE if hint.silent and wrong.code else wrong.code) from None
@@ -80,9 +82,11 @@ def proxy(options: tuple[str, ...]) -> None:
 class _Hint(logging.Handler):
     """Prints what to do in the other shell, when mitmproxy logs where it listens."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, settings: list[str]) -> None:
         super().__init__()
-        self._words = words
+        confdir = inputs.values_of("confdir", settings)
+        self._words = f" --confdir {shlex.quote(confdir[-1])}" if confdir else ""
+        """The option that `toolfix env` needs to find the same CA."""
         self.silent = True
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -99,20 +103,3 @@ class _Hint(logging.Handler):
             number = "" if port == "8080" else f" --port {port}"
             hint = f'in another terminal: eval "$(toolfix env{number}{self._words})", then start the agent there'
         click.echo(f"toolfix: {spelled(hint)}", err=True)
-
-
-def _has_scripts(options: tuple[str, ...]) -> bool:
-    """Whether other scripts are loaded, which may have options of their own."""
-    return any(option.startswith(("-s", "--scripts")) for option in options)
-
-
-def _env_words(options: tuple[str, ...]) -> str:
-    """The option that `toolfix env` needs to find the same CA."""
-    confdir = inputs.values_of("confdir", _settings(options))
-    return f" --confdir {shlex.quote(confdir[-1])}" if confdir else ""
-
-
-def _settings(options: tuple[str, ...]) -> list[str]:
-    """The values of `--set K=V` and `--set=K=V`."""
-    following = [value for option, value in pairwise(options) if option == "--set"]
-    return following + [option.removeprefix("--set=") for option in options if option.startswith("--set=")]

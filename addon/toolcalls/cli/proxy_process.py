@@ -1,4 +1,4 @@
-"""Runs a real mitmdump with the addon as a child process, on a free loopback port."""
+"""Runs a real mitmdump with the addon as a child process, on a free loopback port, and starts it again if it dies."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import re
+import select
+import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from .mitmdump_child import PRIVATE
+from .mitmdump_child import LISTENER, PRIVATE
 
 SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
@@ -29,6 +31,9 @@ _CHATTER = re.compile(r"^(Loading script|Errors? logged during startup|.*proxy.*
 _TELLING = re.compile(r"is not allowed|address already in use|cannot be written|[Uu]nknown option|[Ee]rror")
 _GRACE = 0.2
 _LAST_LINES = 200
+MAX_RESTARTS = 3
+_HANDS_OVER = os.name == "posix"
+"""Whether a socket can be handed to a child process. On Windows the proxy opens its port itself, at once."""
 
 
 class ProxyFailed(Exception):
@@ -47,7 +52,8 @@ class ProxyProcess:
     """A mitmdump: inside `with ProxyProcess(...) as proxy:` it listens on `proxy.port`.
 
     `private`: arguments that other users of the machine must not see in the list of processes. `sink` gets each line
-    of the log; only the last ones are kept then. `apart`: Ctrl-C in the terminal does not reach it.
+    of the log; only the last ones are kept then. `listener`: the socket of a `Keeper`; Ctrl-C in the terminal does
+    not reach such a proxy.
     """
 
     def __init__(
@@ -60,8 +66,8 @@ class ProxyProcess:
         listen: Sequence[str] = ("--listen-host", "127.0.0.1", "--listen-port", "0"),
         environment: dict[str, str] | None = None,
         private: Sequence[str] = (),
-        sink: Callable[[str], None] | None = None,
-        apart: bool = False,
+        sink: Callable[[str], object] | None = None,
+        listener: socket.socket | None = None,
     ) -> None:
         scripts = ("-s", str(script)) if script else ()
         self._command = [
@@ -71,7 +77,9 @@ class ProxyProcess:
         if private:
             self._environment[PRIVATE] = json.dumps(list(private))
         self._sink = sink
-        self._apart = apart
+        self._inherited = (listener.fileno(),) if listener else ()
+        if listener:
+            self._environment[LISTENER] = str(listener.fileno())
         self._process: subprocess.Popen[str] | None = None
         self._lines: deque[str] = deque(maxlen=_LAST_LINES if sink else None)
         self._reader: threading.Thread | None = None
@@ -108,7 +116,8 @@ class ProxyProcess:
             text=True,
             errors="replace",
             env=self._environment,
-            start_new_session=self._apart,
+            pass_fds=self._inherited,
+            start_new_session=bool(self._inherited),
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -121,9 +130,10 @@ class ProxyProcess:
         self.port = int(found[1])
         # mitmdump reports that it listens before it finds a bad script or option; then it ends.
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(timeout if _STARTUP_ERROR.search(self.output) else _GRACE)
-            self.stop()
-            raise ProxyFailed(self.output)
+            status = self._process.wait(timeout if _STARTUP_ERROR.search(self.output) else _GRACE)
+            if status >= 0:  # Otherwise it was killed, as it may be later.
+                self.stop()
+                raise ProxyFailed(self.output)
 
     def _read(self) -> None:
         if self._process and self._process.stdout:
@@ -155,3 +165,73 @@ class ProxyProcess:
                 self._process.kill()
                 self._process.wait(10)
         self._let_go()
+
+
+Make = Callable[[int, socket.socket | None], ProxyProcess]
+
+
+class Keeper:
+    """Keeps a proxy running on a port that it holds itself. `make(port, listener)` makes one; `say` tells the user.
+
+    The proxy is started with its first client, because most of a short command's time would be its start. Its clients
+    wait meanwhile, as they do while a proxy that died is started again.
+    """
+
+    def __init__(self, make: Make, say: Callable[[str], None], port: int = 0) -> None:
+        self._listener = socket.create_server(("127.0.0.1", port))
+        self.port = int(self._listener.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self._make = make
+        self._say = say
+        self._wake, self._woken = socket.socketpair()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="toolfix-keeper", daemon=True)
+        self._proxy: ProxyProcess | None = None
+
+    def start(self, *, at_once: bool = False) -> None:
+        """`at_once`: start the proxy now; raises ProxyFailed if it does not start."""
+        if not _HANDS_OVER:
+            self._listener.close()
+        if at_once or not _HANDS_OVER:
+            self._start_proxy()
+        self._thread.start()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._wake.send(b"x")
+        if self._proxy:
+            self._proxy.stop()
+        if self._thread.is_alive():
+            self._thread.join(40)
+        for one in (self._listener, self._wake, self._woken):
+            one.close()
+
+    def _start_proxy(self) -> ProxyProcess:
+        self._proxy = self._make(self.port, self._listener if _HANDS_OVER else None)
+        self._proxy.start()
+        if self._stopping:
+            self._proxy.stop()
+        return self._proxy
+
+    def _run(self) -> None:
+        if self._proxy is None:
+            select.select([self._listener, self._woken], [], [])
+        if not self._stopping:
+            self._keep()
+        # Who connects from now on gets an error and does not wait.
+        self._listener.close()
+
+    def _keep(self) -> None:
+        failing = "requests of the agent will fail from now on."
+        for left in range(MAX_RESTARTS, -1, -1):
+            try:
+                status = (self._proxy or self._start_proxy()).wait()
+            except ProxyFailed as failed:
+                return None if self._stopping else self._say(f"the proxy does not start, {failing} {failed.sentence}")
+            if self._stopping:
+                return None
+            self._proxy = None
+            how = f"signal {-status}" if status < 0 else f"exit status {status}"
+            last = "answers under way are lost. Starting it again." if left else failing
+            self._say(f"the proxy has ended ({how}); {last}")
+        return None

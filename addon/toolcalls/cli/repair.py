@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from ..call import Call
 from ..ids import Ids
 from ..mend.arguments import Finish
 from ..mend.mender import Mender
@@ -44,7 +45,11 @@ def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str
             outcome = mend(entry["input"], entry.get("schema"), entry.get("finish"))
             inputs.write_line({"id": entry.get("id"), **_reported(outcome)})
         return
-    text = _decoded(inputs.read_stdin())
+    try:
+        text = inputs.read_stdin().decode("utf-8")
+    except UnicodeDecodeError as error:
+        inputs.remark(f"refused: the input is not UTF-8 (byte {error.start}).")
+        sys.exit(1)
     outcome = mend(text, _read_schema(schema) if schema else None, finish)
     if outcome.status == "refused":
         inputs.remark(f"refused: {shown(outcome.reason, LINE)}." if text.strip() else "the input is empty.")
@@ -58,7 +63,7 @@ def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
     """Mend one text in the same steps as a call of an answer; a refusal is reported, not replaced by a fallback."""
     tools = Tools([Tool(_TOOL, schema)]) if isinstance(schema, dict) else Tools()
     mender = Mender(tools, Policy(fallback="original", preflight=False), Ids())
-    return mender.mend(_TOOL, text, Finish.of(finish if isinstance(finish, str) else None))
+    return mender.decide(Call(name=_TOOL, arguments=text, finish=Finish.of(finish)))
 
 
 def _reported(outcome: Outcome) -> dict[str, Any]:
@@ -69,14 +74,6 @@ def _reported(outcome: Outcome) -> dict[str, Any]:
         "steps": list(outcome.steps),
     }
     return {**entry, "reason": outcome.reason} if refused else entry
-
-
-def _decoded(data: bytes) -> str:
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        inputs.remark(f"refused: the input is not UTF-8 (byte {error.start}).")
-        sys.exit(1)
 
 
 def _read_schema(path: str) -> Any:

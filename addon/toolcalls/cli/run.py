@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
+import signal
+import socket
+import subprocess
 import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import click
 
 from ..policy import BadOption, read_options
 from ..proxy import session_summary
 from ..proxy.session_summary import Summary
-from ..shown import LINE, shown_lines
-from . import bypassing, client_environment, inputs, trust
-from .foreground import NOT_FOUND, CannotStart, Child
-from .proxy_process import ProxyFailed, ProxyProcess
-from .proxy_supervisor import Keeper
+from . import agents, environment, inputs, trust
+from .inputs import remark, spelled
+from .proxy_process import Keeper, ProxyFailed, ProxyProcess
 
 OUR_OWN_FAULT = 125
 """The exit status if the proxy, not the command, is at fault; the same as that of `timeout` and `env`."""
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_SENTENCES = 5
@@ -62,102 +64,86 @@ def run(command: tuple[str, ...], **given: object) -> None:
     passes on signals and the exit status of the command. If HTTPS_PROXY names a proxy, requests go through it.
     """
     options = RunOptions(**given)  # type: ignore[arg-type]
-    if not command:
-        raise click.UsageError("name the command to run: toolfix run -- claude")
-    _check_values(options)
-    _check_report(options.report)
-    _check_hosts(options.hosts)
-    inputs.checked(options.settings)
-    environ = client_environment.original(os.environ)
+    _check(command, options)
+    environ = environment.original(os.environ)
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
-        say(f"there is no command {command[0]!r}: is it installed and on the PATH?")
+        remark(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
     try:
         folder = inputs.temporary_folder("toolfix-")
     except click.ClickException as problem:
-        say(problem.message)
+        remark(problem.message)
         sys.exit(OUR_OWN_FAULT)
     with folder as name:
         sys.exit(_run(command, options, environ, Path(name)))
 
 
-def _check_values(options: RunOptions) -> None:
-    """Refuse `--report -- CMD`: click takes the dashes for the value."""
-    if options.report is not None and (not options.report or options.report.startswith("-")):
-        raise click.UsageError("--report needs a file: write --report calls.html -- CMD")
-    if options.record is not None and (not options.record or options.record.startswith("-")):
-        raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
-
-
-def _check_report(report: str | None) -> None:
-    """Refuse a report that cannot be written. At the end of a long session it would be too late to find a typo."""
-    target = Path(report).absolute() if report else None
+def _check(command: tuple[str, ...], options: RunOptions) -> None:
+    """Refuse what cannot work. At the end of a long session it would be too late to find a typo."""
+    if not command:
+        raise click.UsageError("name the command to run: toolfix run -- claude")
+    for name, value, example in (
+        ("--report", options.report, "a file: write --report calls.html"),
+        ("--record", options.record, "a directory: write --record recorded"),
+    ):
+        # click takes the dashes of `--report -- CMD` for the value.
+        if value is not None and (not value or value.startswith("-")):
+            raise click.UsageError(f"{name} needs {example} -- CMD")
+    target = Path(options.report).absolute() if options.report else None
     if target and (target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK)):
-        raise click.UsageError(f"--report {report} cannot be written: name a file in an existing directory.")
-
-
-def _check_hosts(hosts: tuple[str, ...]) -> None:
-    for host, added in zip(hosts, _added(hosts), strict=True):
+        raise click.UsageError(f"--report {target} cannot be written: name a file in an existing directory.")
+    for host in options.hosts:
         try:
-            read_options({"toolfix_hosts": added})
+            read_options({"toolfix_hosts": _added(host)})
         except BadOption:
-            name = client_environment.split_url(host).hostname or "llm.example.com"
+            name = environment.split_url(host).hostname or "llm.example.com"
             raise click.UsageError(f"--host {host!r} is not a host name: write --host {name}") from None
-
-
-def say(sentence: str) -> None:
-    click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
+    inputs.check_ours(options.settings)
 
 
 def _run(command: tuple[str, ...], options: RunOptions, environ: dict[str, str], folder: Path) -> int:
     way_out, private = _way_out(options, environ)
     confdir = inputs.confdir_of(options.settings)
     recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
-    trusted = _trust(confdir, environ, folder)
-    arguments = [*_options(options, trusted, recorded), *way_out]
+    try:
+        trusted = trust.prepare(folder, trust.ensure_ca(confdir), environ)
+    except OSError as error:
+        remark(trust.unusable(confdir, error))
+        return OUR_OWN_FAULT
+    arguments = [*_settings(options, trusted, recorded), *way_out]
     summary = folder / "summary"
-    with _log(folder / "proxy.log", options.verbose) as sink, Child() as child:
 
-        def make(port: int) -> ProxyProcess:
-            return ProxyProcess(
-                confdir,
-                arguments,
-                listen=("--listen-host", "127.0.0.1", "--listen-port", str(port)),
-                environment={session_summary.VARIABLE: str(summary)},
-                private=private,
-                sink=sink,
-                apart=True,
-            )
+    def make(port: int, listener: socket.socket | None) -> ProxyProcess:
+        return ProxyProcess(
+            confdir,
+            arguments,
+            listen=("--listen-host", "127.0.0.1", "--listen-port", str(port)),
+            environment={session_summary.VARIABLE: str(summary)},
+            private=private,
+            sink=sys.stderr.write if options.verbose else lambda _: None,
+            listener=listener,
+        )
 
-        keeper = Keeper(make, say)
+    with Child() as child:
         try:
-            proxy = keeper.start(options.port)
-        except ProxyFailed as failed:
-            return _did_not_start(failed, options.port)
+            keeper = Keeper(make, remark, options.port)
+            # What cannot be checked here must not fail in the middle of the session.
+            unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
+            keeper.start(at_once=bool(unchecked or recorded or options.verbose))
+        except (ProxyFailed, OSError) as failed:
+            remark(_why_not_started(failed, options.port))
+            return OUR_OWN_FAULT
         try:
-            status = child.run(
-                command, client_environment.applied(environ, _changes(options, environ, proxy.url, trusted))
-            )
+            status = child.run(command, environment.applied(environ, _changes(options, environ, keeper.url, trusted)))
         except CannotStart as problem:
-            say(str(problem))
+            remark(str(problem))
             return problem.status
         finally:
             keeper.stop()
         session = session_summary.read(summary)
-        bypassed = _bypassed(session, command, options, environ, proxy.url)
-        _tell(session, _report(session, options, recorded), bypassed, explained=options.verbose)
+        where = _report(session, options, recorded)
+        _tell(session, where, _bypassed(session, command, options, environ), explained=options.verbose)
     return status
-
-
-def _trust(confdir: Path, environ: dict[str, str], folder: Path) -> trust.Trust:
-    try:
-        return trust.prepare(folder, trust.ensure_ca(confdir), environ)
-    except OSError as error:
-        say(
-            f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
-            "--set confdir=DIR."
-        )
-        sys.exit(OUR_OWN_FAULT)
 
 
 # The proxy's command line
@@ -166,8 +152,8 @@ def _trust(confdir: Path, environ: dict[str, str], folder: Path) -> trust.Trust:
 def _way_out(options: RunOptions, environ: dict[str, str]) -> tuple[list[str], list[str]]:
     """mitmdump's arguments for where requests go from the proxy, and those that other users must not see."""
     try:
-        upstream = client_environment.upstream_proxy(environ)
-    except client_environment.BadProxy as bad:
+        upstream = environment.upstream_proxy(environ)
+    except environment.BadProxy as bad:
         raise click.UsageError(f"{bad} Unset it, or run toolfix in a shell without it.") from None
     if options.reverse:
         mode = f"reverse:{_reverse(options.reverse)[0]}"
@@ -182,7 +168,7 @@ def _way_out(options: RunOptions, environ: dict[str, str]) -> tuple[list[str], l
     return arguments, ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
 
 
-def _options(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -> list[str]:
+def _settings(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -> list[str]:
     """mitmdump's arguments for our options and the user's."""
     ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     if recorded:
@@ -193,29 +179,27 @@ def _options(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -
         ours["toolfix_mode"] = "observe"
     if options.hosts:
         own = inputs.values_of("toolfix_hosts", options.settings)
-        ours["toolfix_hosts"] = ",".join([*own, *_added(options.hosts)])
+        ours["toolfix_hosts"] = ",".join([*own, *map(_added, options.hosts)])
     return inputs.settings(ours, options.settings)
 
 
-def _added(hosts: tuple[str, ...]) -> list[str]:
-    return [f"+{host.lstrip('+')}" for host in hosts]
+def _added(host: str) -> str:
+    return f"+{host.lstrip('+')}"
 
 
 def _reverse(url: str) -> tuple[str, str]:
     """The server behind the reverse proxy, and the path of its base URL."""
-    parts = client_environment.split_url(url)
+    parts = environment.split_url(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
 
 
-def _changes(
-    options: RunOptions, environ: dict[str, str], url: str, trusted: trust.Trust
-) -> client_environment.Changes:
+def _changes(options: RunOptions, environ: dict[str, str], url: str, trusted: trust.Trust) -> environment.Changes:
     if not options.reverse:
-        return client_environment.for_proxy(environ, url, trusted)
-    changes = client_environment.for_reverse(environ, url, _reverse(options.reverse)[1])
-    say(
+        return environment.for_proxy(environ, url, trusted)
+    changes = environment.for_reverse(environ, url, _reverse(options.reverse)[1])
+    remark(
         f"{changes['OPENAI_BASE_URL']} forwards to {options.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set."
     )
     return changes
@@ -224,32 +208,12 @@ def _changes(
 # What the user is told
 
 
-@contextlib.contextmanager
-def _log(path: Path, verbose: bool) -> Iterator[Callable[[str], None]]:
-    """A function that takes the lines of the proxy's log: to a private file, and to stderr only with --verbose."""
-    lock = threading.Lock()
-    with path.open("w", encoding="utf-8") as file:
-        path.chmod(0o600)
-
-        def sink(line: str) -> None:
-            with lock:
-                if verbose:
-                    sys.stderr.write(line)
-                if not file.closed:
-                    file.write(line)
-                    file.flush()
-
-        yield sink
-
-
-def _did_not_start(failed: ProxyFailed, port: int) -> int:
-    if "permission denied" in str(failed).lower() and port:
-        say(f"you are not allowed to open port {port}: leave --port out for a free one, or name one above 1023.")
-    elif "address already in use" in str(failed):
-        say(f"port {port} is taken: leave --port out for a free one, or name another.")
-    else:
-        say(f"the proxy did not start: {failed.sentence}")
-    return OUR_OWN_FAULT
+def _why_not_started(failed: ProxyFailed | OSError, port: int) -> str:
+    if isinstance(failed, ProxyFailed):
+        return f"the proxy did not start: {failed.sentence}"
+    if isinstance(failed, PermissionError):
+        return f"you are not allowed to open port {port}: leave --port out for a free one, or name one above 1023."
+    return f"port {port} is taken: leave --port out for a free one, or name another."
 
 
 def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str:
@@ -264,31 +228,34 @@ def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str
             write_report(recorded, target)
             places.append(f"report at {target}")
         except Exception as error:  # A failed report must not change the exit status of the command.
-            say(f"the report {target} could not be written ({error}).")
+            remark(f"the report {target} could not be written ({error}).")
     if options.record:
         places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
     return ", ".join(places)
 
 
-def _bypassed(
-    session: Summary, command: tuple[str, ...], options: RunOptions, environ: dict[str, str], url: str
-) -> str:
-    """How the command may have bypassed the proxy, if no answer came through it."""
-    if session.answers or session.warnings or bypassing.asks_nothing(command):
+def _bypassed(session: Summary, command: Sequence[str], options: RunOptions, environ: Mapping[str, str]) -> str:
+    """How the command may have bypassed the proxy, if no answer came through it and more than its help was wanted."""
+    asks_nothing = {"-h", "--help", "-v", "-V", "--version"} & set(command)
+    if session.answers or session.warnings or asks_nothing or options.reverse:
         return ""
-    if options.reverse:
-        return "" if session.reasons else bypassing.of_reverse(command, url)
-    return bypassing.of_proxy(command, environ, options.hosts)
+    hosts = (*options.hosts, *environment.base_url_hosts(environ))
+    for name in environment.NO_PROXY:
+        entries = environment.entries_of(environment.without_loopback(environ.get(name, "")))
+        if covering := [entry for entry in entries if environment.covers_a_model(entry, hosts)]:
+            return f"{name} has {', '.join(covering)}: clients bypass the proxy there. Take it out."
+    known = agents.named(Path(command[0]).stem)
+    return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
 
 
 def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> None:
     for warning in session.warnings[:SHOWN_SENTENCES]:
-        say(warning)
+        remark(warning)
     if not session.answers:
         for reason in session.reasons[:SHOWN_SENTENCES]:
-            say(reason)
+            remark(reason)
         if bypassed:
-            say(bypassed)
+            remark(bypassed)
         if not (session.reasons or session.warnings or bypassed or where):
             return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
         summary = "no answer from a model went through the proxy"
@@ -296,4 +263,73 @@ def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> No
         summary = session.sentence()
         if session.refused and not (where or explained):
             summary += " (why: run it with -v, or --report calls.html)"
-    say(f"{summary}: {where}" if where else summary)
+    remark(f"{summary}: {where}" if where else summary)
+
+
+# The command: as if it had been started directly, with the terminal, the signals and its own exit status
+
+_FROM_THE_KEYBOARD = tuple(getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name))
+_PASSED_ON = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)
+)
+
+
+class CannotStart(Exception):
+    """The command could not be started. `status` is the exit status that a shell would have."""
+
+    def __init__(self, sentence: str, status: int) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+class Child:
+    """`with Child() as child: status = child.run(command, environ)`; inside the block no signal ends this process."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
+        self._handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Child:
+        for number in (*_FROM_THE_KEYBOARD, *_PASSED_ON):
+            # A signal that is ignored, as under nohup, stays ignored in the command. Handlers are not inherited.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._handlers[number] = signal.signal(number, self._forward)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+
+    def run(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
+        """Run the command and return its exit status; 128+n if signal n ended it."""
+        try:
+            self._process = subprocess.Popen(command, env=dict(environ))
+        except OSError as error:
+            raise CannotStart(f"{command[0]!r} cannot be started ({error.strerror}).", NOT_EXECUTABLE) from None
+        for number in self._early:
+            self._process.send_signal(number)
+        status = self._process.wait()
+        return status if status >= 0 else 128 - status
+
+    def _forward(self, number: int, _frame: FrameType | None) -> None:
+        if self._process is None:
+            self._early.append(number)
+        elif number not in _FROM_THE_KEYBOARD or not _terminal_is_ours():
+            self._process.send_signal(number)
+
+
+def _terminal_is_ours() -> bool:
+    """Whether this process group is in the foreground: then the command gets Ctrl-C from the terminal itself."""
+    if os.name != "posix":
+        return True  # A Windows console sends it to all its processes.
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)

@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -76,7 +76,7 @@ def ensure_ca(confdir: Path) -> Path:
     """The file of mitmproxy's CA certificate. If there is none yet, it is made as mitmproxy would make it."""
     ca = confdir / CA_FILE
     if ca.is_file():
-        _refuse_damage(confdir)
+        refuse_damage(confdir)
         return ca
     confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
     # Loaded here, because it takes a quarter of a second and the CA is made only once.
@@ -84,23 +84,17 @@ def ensure_ca(confdir: Path) -> Path:
 
     with _alone(confdir):
         # Not before the lock: another session may be writing the key file, and writes the certificate after it.
-        _refuse_damage(confdir)
+        refuse_damage(confdir)
         CertStore.from_store(confdir, "mitmproxy", 2048)
     return ca
 
 
-def _refuse_damage(confdir: Path) -> None:
-    if is_damaged(confdir):
+def refuse_damage(confdir: Path) -> None:
+    """Raise OSError if the file for mitmproxy's key and certificate exists, but does not contain both."""
+    key = confdir / KEY_FILE
+    pem = key.read_bytes() if key.is_file() else b""
+    if pem and (b"PRIVATE KEY-----" not in pem or not certificates(pem)):
         raise OSError(errno.EINVAL, f"{KEY_FILE} is damaged: delete it")
-
-
-def is_damaged(confdir: Path) -> bool:
-    """Whether the file for mitmproxy's key and certificate exists, but does not contain both."""
-    try:
-        pem = (confdir / KEY_FILE).read_bytes()
-    except OSError:
-        return False
-    return b"PRIVATE KEY-----" not in pem or not certificates(pem)
 
 
 @contextlib.contextmanager
@@ -120,8 +114,12 @@ def expiry(ca: Path) -> datetime:
     return x509.load_pem_x509_certificate(ca.read_bytes()).not_valid_after_utc
 
 
-def days_left(ca: Path) -> int:
-    return (expiry(ca) - datetime.now(UTC)).days
+def unusable(confdir: Path, error: OSError) -> str:
+    """A sentence for when `ensure_ca` or `prepare` fails."""
+    return (
+        f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
+        "--set confdir=DIR."
+    )
 
 
 def system_roots() -> list[bytes]:
@@ -173,9 +171,3 @@ def _write(path: Path, data: bytes) -> None:
 
 def _joined(pems: Iterable[bytes]) -> bytes:
     return b"\n".join([*dict.fromkeys(pems), b""])
-
-
-def missing_files(environ: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The variables that name a file which cannot be read, with that file."""
-    named = [(name, environ[name]) for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) if environ.get(name)]
-    return [(name, path) for name, path in named if not os.access(path, os.R_OK)]

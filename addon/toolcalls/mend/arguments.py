@@ -2,7 +2,7 @@
 
 Stages, cheapest first: strict (valid text is returned unchanged), lax (raw control characters and trailing commas,
 at C speed), tolerant (see grammar.py and document.py), and the unwrapping of text that was encoded twice. A repair
-is made only if the text has one reading. This module knows neither tools nor schemas nor the wire.
+is made only if the text has one s.
 """
 
 from __future__ import annotations
@@ -11,24 +11,20 @@ import html
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-from ..work import COMMA, MENDING, Work
+from ..reasons import LIST_INPUT, MISSING_BRACES, NO_ARGUMENTS, Refusal, cut_inside
+from ..tools.check import View
+from . import lexer as chars
+from .document import LABEL, MOST, behind, in_front, read_document
+from .escapes import UNCLEAR_PATH, may_have_path
 from .finish import Finish
-from .reading import characters as chars
-from .reading.document import read_document
-from .reading.escapes import UNCLEAR_PATH, may_have_path
-from .reading.source import MAX_WORK, Source
-from .reading.strict import kind, read, scan_string, write
-from .reading.surroundings import LABEL, MOST, behind, in_front
-from .refusal import Refusal
-from .steps import LIST_INPUT, MISSING_BRACES
+from .source import Source
+from .strict import read, scan_string, write
 
 __all__ = ["Finish", "Mended", "mend_arguments"]
 
 MAX_LEVELS = 3
-_PER_STEP = 64
-"""Characters of broken text that cost one step, in addition to the work of the grammar."""
 # Removing trailing commas by pattern costs about 80 µs per KB of small items; longer text is left to the
 # grammar, which is as fast on long strings and refuses text with too many parts.
 MAX_REWRITTEN = 128 * 1024
@@ -46,43 +42,30 @@ class Mended:
 
 
 def mend_arguments(
-    text: str, finish: Finish = Finish.UNKNOWN, *, complete_truncated: bool = False, work: Work | None = None
+    text: str,
+    finish: Finish = Finish.UNKNOWN,
+    *,
+    complete_truncated: bool = False,
+    view: View | None = None,
 ) -> Mended:
     """Read the arguments of a call, and mend them if they are broken.
 
-    `finish`: why the model stopped. `complete_truncated`: close arguments that were cut off. Raises nothing but
-    `TooMuchWork`, and that only if `work` sets a limit.
+    `finish`: why the model stopped. `complete_truncated`: close arguments that were cut off. `view`: what the schema
+    of the tool says, which can prove a missing quote. Raises nothing.
     """
-    steps: dict[str, None] = {}
-    options = ReadOptions(finish, complete_truncated, work or Work())
     try:
-        if work is not None:
-            work.read_json(text)
         value = _strict(text)
         if type(value) is dict:
             return Mended("valid", text, value)
-        if work is not None:
-            work.spend(len(text) // _PER_STEP)
-        value = _mend(text, value, options, steps, level=0)
-        return Mended("repaired", write(value), value, tuple(steps))
+        source = Source(text, finish, complete_truncated, view)
+        value = _mend(source, value)
+        return Mended("repaired", write(value), value, tuple(source.steps))
     except Refusal as refusal:
         # The traceback's frames refer to the refusal, the answer and the flow: a cycle that keeps their bytes alive.
         refusal.__traceback__ = refusal.__context__ = None
         return Mended("refused", None, None, reason=refusal.reason)
     except RecursionError:
         return Mended("refused", None, None, reason="the arguments are nested too deeply")
-
-
-@dataclass(slots=True, frozen=True)
-class ReadOptions:
-    finish: Finish
-    complete: bool
-    work: Work
-
-    @property
-    def may_add_missing(self) -> bool:
-        """Whether something missing may be added: the answer is complete, or the user wants it closed."""
-        return self.complete or self.finish is Finish.COMPLETE
 
 
 def _strict(text: str, *, control_characters: bool = False) -> Any:
@@ -95,60 +78,54 @@ def _strict(text: str, *, control_characters: bool = False) -> Any:
         return error
 
 
-def _mend(text: str, value: Any, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
+def _mend(s: Source, value: Any) -> dict[str, Any]:
     """The object that a text means although it is no strict object. `value`: its strict value, or the error."""
-    if _is_nothing(text):
-        if not options.may_add_missing:
+    if _is_nothing(s.text):
+        if not s.may_add_missing:
             raise Refusal("there are no arguments, and the answer may have been cut off before them")
-        steps["no arguments"] = None
+        s.step(NO_ARGUMENTS)
         return {}
     if isinstance(value, json.JSONDecodeError):
-        value = _lax(text, value, options, steps)
+        value = _lax(s, value)
     match value:
         case dict():
             return value
         case [dict() as only]:
-            steps[LIST_INPUT] = None
+            s.step(LIST_INPUT)
             return only
         case str():
-            _check_paths(text)
-            return _unwrap(value, options, steps, level)
+            _check_paths(s.text)
+            return _unwrap(s, value)
         case json.JSONDecodeError():
-            return _tolerant(text, value, options, steps, level)
-    raise Refusal(f"the arguments are {kind(value)}, not an object")
+            return _tolerant(s, value)
+    kind = next((words for words, types in _KINDS.items() if isinstance(value, types)), "null")
+    raise Refusal(f"the arguments are {kind}, not an object")
 
 
-def _tolerant(
-    text: str, error: json.JSONDecodeError, options: ReadOptions, steps: dict[str, None], level: int
-) -> dict[str, Any]:
+def _tolerant(s: Source, error: json.JSONDecodeError) -> dict[str, Any]:
     """The object in a text that is no JSON, by the first repair that fits."""
-    listed = _only_item(text)
+    listed = _only_item(s)
     if listed is not None:
-        return _mend_item(listed, options, steps, level)
-    encoded = _encoded_inside(text, steps)
+        return listed
+    encoded = _encoded_inside(s)
+    if encoded is None:
+        encoded = _unescaped(s)
     if encoded is not None:
-        return _unwrap(encoded, options, steps, level)
-    unescaped = _unescaped(text, options)
-    if unescaped is not None:
-        return _unwrap(unescaped, options, steps, level)
-    pairs = _without_braces(text, options)
+        return _unwrap(s, encoded)
+    pairs = _without_braces(s)
     if pairs is not None:
-        steps[MISSING_BRACES] = None
+        s.step(MISSING_BRACES)
         return pairs
-    entity = _ENTITY_QUOTED.match(text)
-    if entity and html.unescape(entity[1]) not in text and not _TYPOGRAPHIC.search(text):
+    entity = _ENTITY_QUOTED.match(s.text)
+    if entity and html.unescape(entity[1]) not in s.text and not _TYPOGRAPHIC.search(s.text):
         # Only an entity with its semicolon counts: `?a=1&copy=2` has none.
-        text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
-        steps["HTML entities"] = None
-    source = Source(text, options.finish, options.complete)
-    source.steps = steps
-    source.tried = error.msg != "Extra data"
-    try:
-        return read_document(source)
-    finally:
-        options.work.spend(MENDING * (MAX_WORK - max(source.work, 0)))
+        s.text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), s.text)
+        s.step("HTML entities")
+    s.tried = error.msg != "Extra data"
+    return read_document(s)
 
 
+_KINDS: Final[dict[str, Any]] = {"a boolean": bool, "a number": (int, float), "a list": list}
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|\w{2,32});")
 _NO_ARGUMENTS = re.compile(r"(?:null|None|\"\"|''|```[A-Za-z0-9]*\s*```)?")
 _TRAILING_COMMA_HERE = re.compile(r",?\s*+[}\]]")
@@ -170,20 +147,17 @@ def _is_nothing(text: str) -> bool:
     return len(text) < 200 and _NO_ARGUMENTS.fullmatch(chars.blanks.sub("", text)) is not None
 
 
-def _lax(text: str, error: json.JSONDecodeError, options: ReadOptions, steps: dict[str, None]) -> Any:
+def _lax(s: Source, error: json.JSONDecodeError) -> Any:
     """Read JSON whose only faults are raw control characters in strings and trailing commas, at C speed.
 
     Returns an error if there are other faults. A Windows path with single backslashes is left to the grammar.
     """
     value: Any = error
     done: list[str] = []
-    rewritten = text
-    for _ in range(2):
-        if not isinstance(value, json.JSONDecodeError):
-            break
+    rewritten = text = s.text
+    while isinstance(value, json.JSONDecodeError) and len(done) < 2:
         if _trailing_comma_at(rewritten, value.pos):
             done.append("trailing comma")
-            options.work.spend(COMMA * text.count(","))
             rewritten = _TRAILING_COMMA.sub(r"\1", rewritten)
         elif value.msg.startswith("Invalid control character"):
             done.append("raw control characters")
@@ -195,7 +169,7 @@ def _lax(text: str, error: json.JSONDecodeError, options: ReadOptions, steps: di
     if may_have_path(text):
         return error
     json.loads(rewritten, strict=False, parse_int=str, parse_float=str, object_pairs_hook=_with_one_value_each)
-    steps.update(dict.fromkeys(done))
+    s.steps.update(dict.fromkeys(done))
     return value
 
 
@@ -223,45 +197,47 @@ def _trailing_comma_at(text: str, at: int) -> bool:
     )
 
 
-def _unwrap(inner: str, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
-    if level == MAX_LEVELS:
+def _unwrap(s: Source, inner: str) -> dict[str, Any]:
+    """The object in a text that was a string."""
+    if s.level == MAX_LEVELS:
         raise Refusal(f"the arguments are encoded more than {MAX_LEVELS} times")
     if not _is_nothing(inner) and not _LIKE_AN_OBJECT.match(inner) and not _LIKE_A_LIST.match(inner):
         raise Refusal("the arguments are a text, not an object")
-    steps["double-encoded"] = None
-    value = _strict(inner)
+    s.step("double-encoded")
+    s.level += 1
+    return _object_in(s, inner)
+
+
+def _object_in(s: Source, text: str) -> dict[str, Any]:
+    """The object in a part of the arguments, mended if it is no JSON."""
+    value = _strict(text)
     if isinstance(value, dict):
-        _check_paths(inner)
+        _check_paths(text)
         return value
-    return _mend(inner, value, options, steps, level + 1)
+    s.text = text
+    return _mend(s, value)
 
 
 _LIKE_A_LIST = re.compile(r"\s*+\[\s*+\{")
 _SEVERAL = frozenset({"repeated object", "empty object beside the real one"})
 
 
-def _only_item(text: str) -> str | None:
-    """The content of a list that begins and ends with an object: GLM's endpoints put the arguments in a list."""
-    text = text.strip()
-    if not _LIKE_A_LIST.match(text) or not text.endswith("]"):
-        return None
+def _only_item(s: Source) -> dict[str, Any] | None:
+    """The object that is alone in a list: GLM's endpoints put the arguments in one."""
+    text = s.text.strip()
     item = text[1:-1].strip()
-    return item if item.endswith("}") else None
-
-
-def _mend_item(item: str, options: ReadOptions, steps: dict[str, None], level: int) -> dict[str, Any]:
-    value = _strict(item)
-    if isinstance(value, dict):
-        _check_paths(item)
-    value = _mend(item, value, options, steps, level)
-    if not steps.keys().isdisjoint(_SEVERAL):
+    if not _LIKE_A_LIST.match(text) or not text.endswith("]") or not item.endswith("}"):
+        return None
+    value = _object_in(s, item)
+    if not s.steps.keys().isdisjoint(_SEVERAL):
         raise Refusal("the arguments are a list of several objects")
-    steps[LIST_INPUT] = None
+    s.step(LIST_INPUT)
     return value
 
 
-def _encoded_inside(text: str, steps: dict[str, None]) -> str | None:
+def _encoded_inside(s: Source) -> str | None:
     """The content of a JSON string that holds an object, between a fence, markers or a label in front."""
+    text = s.text
     start = text.find('"', 0, MOST)
     if start < 0:
         return None
@@ -276,7 +252,7 @@ def _encoded_inside(text: str, steps: dict[str, None]) -> str | None:
     if before is None or after is None or after == LABEL:
         return None
     _check_paths(text)
-    steps.update(dict.fromkeys(step for step in (before, after) if step))
+    s.steps.update(dict.fromkeys(step for step in (before, after) if step))
     return inner
 
 
@@ -285,13 +261,13 @@ def _step_for(around: str, kind: str | None) -> str | None:
     return "invisible characters" if around and chars.blanks.fullmatch(around) else around and kind
 
 
-def _unescaped(text: str, options: ReadOptions) -> str | None:
+def _unescaped(s: Source) -> str | None:
     r"""Remove one level of escaping from `{\"a\": \"b\"}`: from the whole text, or else from its quotes only."""
-    if not _ESCAPED_BRACE.match(text):
+    if not _ESCAPED_BRACE.match(s.text):
         return None
-    body = text.strip()
+    body = s.text.strip()
     if body.startswith('"'):
-        if not options.may_add_missing:
+        if not s.may_add_missing:
             raise Refusal("the quote behind the arguments is missing, and the answer may have been cut off")
         body = body[1:]
     elif _STRAY_QUOTE.search(body):
@@ -304,7 +280,7 @@ def _unescaped(text: str, options: ReadOptions) -> str | None:
     if end == len(body) + 1:
         _check_paths(body)
         text = _once_or_twice(whole, quotes_only)
-        if text is not whole and _ESCAPED_TWICE in body and not options.may_add_missing:
+        if text is not whole and _ESCAPED_TWICE in body and not s.may_add_missing:
             raise Refusal("a quote inside a text may be the end of it, and the answer may have been cut off")
         return text
     value = _strict(quotes_only, control_characters=True)
@@ -322,16 +298,20 @@ def _once_or_twice(whole: str, quotes_only: str) -> str:
     return whole
 
 
-def _without_braces(text: str, options: ReadOptions) -> dict[str, Any] | None:
+def _without_braces(s: Source) -> dict[str, Any] | None:
     """The object of pairs whose braces, or whose first brace, were lost: `"a": 1, "b": 2`."""
-    if not options.may_add_missing or not _BRACELESS.match(text):
+    text = s.text
+    if not s.may_add_missing or not _BRACELESS.match(text):
         return None
-    for candidate in ("{" + text + "}", "{" + text):
+    for end in ("}", ""):
         try:
-            value = read(candidate, control_characters=True)
+            value = read("{" + text + end, control_characters=True)
         except json.JSONDecodeError:
             continue
         if isinstance(value, dict):
+            if end and text[-1:].isalnum() and not s.complete:
+                # More of the number or word may be missing.
+                raise cut_inside(None, len(text))
             _check_paths(text)
             return value
     return None

@@ -12,6 +12,10 @@ CUT        `length`, `max_tokens`, filters, refusals and errors of any protocol,
 UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequence`, an unknown word, and
            `toolfix repair` without a reason
 
+An answer whose usage reaches the limit that the request set was cut off, whatever its reason says
+(`Answer.finish_unless_cut`). Nothing is added behind a bare number or word, whatever the finish: `3` may be the
+beginning of `300`.
+
 The finish of the answer counts for each of its calls: that another call follows does not prove that a call is
 complete, because some servers interleave calls. `toolfix_truncated=complete` closes calls in any case.
 """
@@ -37,51 +41,16 @@ class Finish(Enum):
         return cls.CUT if word in _CUT else cls.UNKNOWN
 
 
-_COMPLETE = frozenset(
-    {
-        "complete",
-        "completed",
-        "end_turn",
-        "eos",
-        "function_call",
-        "stop",
-        "tool_call",
-        "tool_calls",
-        "tool_use",
-    }
-)
-_CUT = frozenset(
-    {
-        "abort",
-        "aborted",
-        "blocklist",
-        "broken",
-        "cancelled",
-        "canceled",
-        "content_filter",
-        "cut",
-        "error",
-        "failed",
-        "incomplete",
-        "insufficient_system_resource",
-        "language",
-        "length",
-        "malformed_function_call",
-        "malformed_response",
-        "max_length",
-        "max_output_tokens",
-        "max_tokens",
-        "model_context_window_exceeded",
-        "model_length",
-        "pause_turn",
-        "prohibited_content",
-        "recitation",
-        "refusal",
-        "repetition",
-        "safety",
-        "sensitive",
-        "spii",
-        "time_limit",
-        "timeout",
-    }
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_COMPLETE = _words("complete completed end_turn eos function_call stop tool_call tool_calls tool_use")
+_CUT = _words(
+    """
+    abort aborted blocklist broken cancelled canceled content_filter cut error failed incomplete
+    insufficient_system_resource language length malformed_function_call malformed_response max_length
+    max_output_tokens max_tokens model_context_window_exceeded model_length pause_turn prohibited_content
+    recitation refusal repetition safety sensitive spii time_limit timeout
+    """
 )

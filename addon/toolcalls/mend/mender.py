@@ -1,332 +1,286 @@
-"""Mends one complete call: name → arguments → shape → preflight, and the fallback if mending is refused.
+"""Decides what happens to one complete call: name → arguments → shape → preflight, and the fallback if it is refused.
 
-Which calls are sent at all, and which are repeats, is decided before, in `turn/outgoing_calls.py`. Every call that
-arrives here gets one outcome, and outcomes are reported in the order in which the client gets the calls.
+Which calls are sent at all, and which are repeats, is decided before. Every call that arrives here gets one outcome,
+and outcomes are reported in the order in which the client gets the calls.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from ..ids import Ids
 from ..outcome import Outcome
 from ..policy import Policy
-from ..tools.declared import Tool, Tools
-from ..tools.schema.check import Check, Exhausted
-from ..work import CALL, VALUE, Work
+from ..reasons import (
+    BARE_TEXT,
+    CUT_BEFORE,
+    INNER_QUOTES,
+    LEADING_COMMA,
+    LIST_INPUT,
+    MISSING_BRACES,
+    MISSING_BRACKET,
+    MISSING_QUOTE,
+    NAME_CONTRADICTED,
+    NO_ARGUMENTS,
+    missing_sentence,
+    not_a_name_sentence,
+    unknown_sentence,
+    unreadable_sentence,
+)
+from ..sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
+from ..tools.check import Check, Exhausted
+from ..tools.declared import INVALID, Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
-from .continuation import continued
-from .nameless import tool_that_fits
-from .names import NameMended, mend_name
-from .reading.escapes import may_have_path
-from .reading.strict import write
-from .refusal import CUT_BEFORE
-from .shape import preflight
-from .shape.json_in_string import mender_of_containers
-from .shape.shape import mend_shape
-from .steps import INNER_QUOTES, MISSING_BRACES, MISSING_BRACKET, TOO_BOLD_INSIDE_A_TEXT
-from .structured import mend_structured
+from .escapes import may_have_path
+from .live import continued
+from .names import NameMended, mend_name, tool_that_fits
+from .shape import mend_shape
+from .strict import write
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
-_GUESSED = frozenset({MISSING_BRACKET, INNER_QUOTES})
+_GUESSED = frozenset({MISSING_BRACKET, INNER_QUOTES, BARE_TEXT, MISSING_QUOTE})
+_MAY_LACK_THE_FIRST = frozenset({MISSING_BRACES, LEADING_COMMA})
 _DOES_NOT_FIT = "a bracket or an escape is missing, and the arguments that this would make do not fit the tool"
+_EMPTY_LIST = re.compile(r"\s*\[\s*\]\s*")
+"""What PHP and GLM's endpoint send for an empty object. Elsewhere it may be what is left of a lost value."""
 _LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
 
 
+class ReceivedCall(Protocol):
+    """A complete call as it was put together: `Call` in `calls.py`."""
+
+    name: str
+    namespace: str
+    """That of its tool; empty if it has none."""
+    arguments: str
+    finish: Finish
+    steps: tuple[str, ...]
+    """What had to be done to put it together."""
+    refusal: str
+    """Why it must not run, whatever its arguments are."""
+    sent: str | None
+    """The arguments that the client has already, if it was sent while it arrived."""
+
+
+@dataclass(slots=True)
 class Mender:
-    """Mends the calls of one response against the tools and the policy of that response."""
+    """Decides on the calls of one response, by the tools and the policy of that response."""
 
-    __slots__ = ("_callable", "_outcomes", "_policy", "_report", "_tools", "ids", "seconds", "work")
+    tools: Tools
+    policy: Policy
+    ids: Ids
+    report: Callable[[Outcome], None] = lambda _: None
+    callable_tools: Tools | None = None
+    """The tools that a call without a name may mean; all tools by default."""
+    searched: Searched = field(default_factory=Searched)
+    outcomes: list[Outcome] = field(default_factory=list)
+    """The list to which `report` adds the outcomes."""
+    mended_events: int = 0
+    """Events whose data had to be mended before it could be read."""
+    seconds: list[float] = field(default_factory=list)
+    """The seconds that deciding took, one figure per call."""
+    _size: int = 0
+    """How many characters the arguments of the calls so far have."""
+    _marks: int = 0
+    """How many commas and opening brackets."""
+    _broken: int = 0
+    """How many parts the broken ones among them have."""
 
-    def __init__(
+    def decide(
         self,
-        tools: Tools,
-        policy: Policy,
-        ids: Ids,
-        report: Callable[[Outcome], None] = lambda _: None,
-        callable_tools: Tools | None = None,
-        work: Work | None = None,
-        outcomes: list[Outcome] | None = None,
-    ) -> None:
-        """`callable_tools`: the tools that a call without a name may mean; all tools by default.
-
-        `outcomes`: the list to which `report` adds the outcomes.
-        """
-        self._tools = tools
-        self._callable = tools if callable_tools is None else callable_tools
-        self._policy = policy
-        self._report = report
-        self._outcomes = [] if outcomes is None else outcomes
-        self.work = work or Work()
-        self.ids = ids
-        self.seconds: list[float] = []
-        """The seconds that mending took, one figure per call."""
-
-    def mend(
-        self,
-        name: str,
-        arguments: str,
-        finish: Finish,
+        call: ReceivedCall,
         *,
-        namespace: str | None = None,
-        steps: tuple[str, ...] = (),
-        drop_refused: bool = False,
+        drop: bool = False,
         id: str | None = None,
         safe_ids: bool = False,
-        value: dict[str, Any] | None = None,
+        invalid_tail: str = "",
     ) -> Outcome:
-        """Mend one call. `steps`: repairs that the dialect made. `drop_refused`: drop the call if it is refused.
+        """What happens to one call. `drop`: if it is refused, the client does not get it.
 
         `id`: the id from the upstream, if calls have ids here; the outcome has the id for the client, with `safe_ids`
-        in the alphabet of Messages. `value`: the result of `strict.read` for the arguments, if the dialect has parsed
-        them already, because they may be long.
+        in the alphabet of Messages. `invalid_tail`: the end of the arguments of a refused call of which the client
+        has the beginning, for clients that run even a prefix.
         """
         started = perf_counter()
-        original = Outcome("valid", name, arguments, name, arguments, steps, namespace=namespace)
-        outcome = self._mend(original, finish, value)
-        self.seconds.append(perf_counter() - started)
-        if drop_refused and outcome.status == "refused":
-            outcome = Outcome("refused", name, "", name, arguments, steps, outcome.reason, dropped=True)
-        return self._give_id_and_report(outcome, id, safe_ids)
-
-    def mend_structured(
-        self, text: str, sent: str, wanted: Tool, finish: Finish, takes_back: Callable[[str], bool]
-    ) -> str | None:
-        """The JSON that an answer means, if the request wanted JSON; None if the answer stays unchanged."""
-        started = perf_counter()
-        mended = mend_structured(text, sent, wanted, finish, self._policy, self.work, takes_back)
-        self.seconds.append(perf_counter() - started)
-        if mended is None:
-            return None
-        self._report(Outcome("repaired", wanted.name, mended.text, wanted.name, text, mended.steps))
-        return mended.text
-
-    def refuse(
-        self,
-        name: str,
-        arguments: str,
-        reason: str,
-        *,
-        namespace: str | None = None,
-        steps: tuple[str, ...] = (),
-        drop_refused: bool = False,
-        id: str | None = None,
-        safe_ids: bool = False,
-    ) -> Outcome:
-        """Refuse a call that the dialect knows must not run; the fallback is the one for unreadable arguments."""
-        original = Outcome("refused", name, arguments, name, arguments, steps, reason, namespace=namespace)
-        named = self._mended_name(name, None, namespace)
-        if drop_refused:
-            outcome = replace(original, arguments="", dropped=True)
-        elif named.status == "not_a_name":
-            outcome = self._not_a_tool(original)
+        self._size += len(call.arguments)
+        self._marks += marks_in(call.arguments)
+        if self._size > MOST_ARGUMENTS or self._marks > MOST_MARKS:
+            raise LimitReached
+        name, arguments = call.name, call.arguments
+        original = Outcome("valid", name, arguments, name, arguments, call.steps, namespace=call.namespace or None)
+        if call.sent is not None:
+            outcome = self._mend_rest(original, call, call.sent, drop, invalid_tail)
+        elif call.refusal:
+            outcome = self._refuse_as_told(original, call.refusal)
         else:
-            original = replace(original, name=named.name, namespace=named.namespace, steps=(*steps, *named.steps))
-            outcome = self._refuse(original, named.tool, reason)
-        return self._give_id_and_report(outcome, id, safe_ids)
-
-    def _give_id_and_report(self, outcome: Outcome, wanted: str | None, safe_ids: bool) -> Outcome:
-        """Give the call its id and report the outcome."""
-        self.work.spend(CALL)
-        if wanted is not None and not outcome.dropped:
-            if outcome.status == "refused" and self._policy.request:
-                # The next request contains this id beside the result, and there the reason is added.
-                chosen = self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
-            else:
-                chosen = self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
-            outcome = replace(outcome, id=chosen)
-        self._report(outcome)
+            outcome = self._mend(original, call)
+        if drop and outcome.status == "refused":
+            reason = call.refusal or outcome.reason
+            outcome = replace(original, status="refused", arguments=call.sent or "", reason=reason, dropped=True)
+        self.seconds.append(perf_counter() - started)
+        if id is not None and not outcome.dropped and call.sent is None:
+            outcome = replace(outcome, id=self._chosen_id(outcome, id, safe_ids))
+        self.report(outcome)
         return outcome
 
-    def put_in_order(self, ordered: list[Outcome]) -> None:
-        """Put these outcomes, which were reported in another order, in the order of the calls at the client."""
-        moved = {id(outcome) for outcome in ordered}
-        places = [place for place, outcome in enumerate(self._outcomes) if id(outcome) in moved]
-        for place, outcome in zip(places, ordered, strict=False):
-            self._outcomes[place] = outcome
+    def _chosen_id(self, outcome: Outcome, wanted: str, safe_ids: bool) -> str:
+        if outcome.status == "refused" and self.policy.request:
+            # The next request contains this id beside the result, and there the reason is added.
+            return self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
+        return self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
 
-    def mend_rest(
-        self,
-        name: str,
-        arguments: str,
-        sent: str,
-        finish: Finish,
-        *,
-        steps: tuple[str, ...] = (),
-        drop_refused: bool = False,
-        invalid_tail: str = "",
-        refusal_reason: str = "",
-    ) -> Outcome:
-        """Mend a call of which the client already has a strict prefix: the rest can only continue that prefix.
+    def _refuse_as_told(self, original: Outcome, reason: str) -> Outcome:
+        """The outcome of a call that must not run, whatever its arguments are."""
+        named = self._mended_name(original.name, None, original.namespace)
+        if named.status == "not_a_name":
+            return self._not_a_tool(replace(original, reason=reason))
+        return self._refuse(_with_name(original, named), named.tool, reason)
+
+    def _mend_rest(self, original: Outcome, call: ReceivedCall, sent: str, drop: bool, invalid_tail: str) -> Outcome:
+        """The outcome of a call of which the client has a strict prefix (`sent`): the rest can only continue it.
 
         Name and shape stay unchanged. The outcome's `arguments` are all that the client will have: for a refused
-        call, text that is not valid JSON, so that no client runs it. `invalid_tail`: the end of such a text, for
-        clients that run even a prefix. `refusal_reason`: the dialect's own reason to refuse the call.
+        call, text that is not valid JSON, so that no client runs it.
         """
-        started = perf_counter()
-        original = Outcome("valid", name, arguments, name, arguments, steps)
-        outcome = self._mend_rest(original, sent, finish, drop_refused, invalid_tail, refusal_reason)
-        self.seconds.append(perf_counter() - started)
-        self.work.spend(CALL)
-        self._report(outcome)
-        return outcome
-
-    def _mend_rest(
-        self, original: Outcome, sent: str, finish: Finish, drop_refused: bool, invalid_tail: str, refusal_reason: str
-    ) -> Outcome:
-        """The outcome of a call of which the client has the beginning (`sent`)."""
-        arguments = original.received_arguments
-        if not refusal_reason and (not self._policy.arguments or not self._policy.touches(original.name)):
-            return replace(original, status="repaired") if original.steps else original
-        reason = refusal_reason or CUT_BEFORE
-        if not refusal_reason and (arguments.strip() or not (drop_refused or finish is Finish.CUT)):
-            mended = _whole(
-                self._read(arguments, finish, to_send=True), self._mended_name(original.name, None, None).tool
-            )
+        if not call.refusal and self._leaves_alone(call.name):
+            return _as_it_came(original)
+        reason = call.refusal or CUT_BEFORE
+        if not call.refusal and (call.arguments.strip() or not (drop or call.finish is Finish.CUT)):
+            tool = self._mended_name(call.name, None, None).tool
+            mended = _whole(self._read(call.arguments, call.finish, tool, to_send=True), tool)
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
                 steps = (*original.steps, *mended.steps)
                 return replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
             reason = mended.reason or "the mended arguments do not continue what was sent"
         refused = replace(original, status="refused", reason=reason)
-        if drop_refused:
-            return replace(refused, arguments=sent, dropped=True)
-        if self._policy.fallback == "original":
+        if self.policy.fallback == "original":
             return refused
         # Clients would read empty text as `{}`, and run a complete object.
         open_prefix = sent.strip() and not sent.rstrip().endswith("}")
         return replace(refused, arguments=sent + (invalid_tail or ("" if open_prefix else "{")))
 
-    def _mend(self, original: Outcome, finish: Finish, value: dict[str, Any] | None) -> Outcome:
+    def _mend(self, original: Outcome, call: ReceivedCall) -> Outcome:
         """The outcome of a call: its name is mended first, then its arguments."""
-        name, arguments = original.received_name, original.received_arguments
-        meant = value if name or value is not None else self._read(arguments, finish).value
+        name, arguments, finish = call.name, call.arguments, call.finish
+        meant = None if name else self._read(arguments, finish).value
         named = self._mended_name(name, meant, original.namespace)
-        if not self._policy.arguments or (named.name and not self._policy.touches(named.name)):
-            return replace(original, status="repaired") if original.steps else original
+        if self._leaves_alone(named.name):
+            return _as_it_came(original)
         if named.status == "not_a_name":
             return self._not_a_tool(original)
-        steps = (*original.steps, *named.steps)
-        original = replace(original, name=named.name, namespace=named.namespace, steps=steps)
+        original = _with_name(original, named)
         if named.tool is not None and named.tool.kind == "custom":
-            return replace(original, status="repaired") if original.steps else original
-        if named.arguments is not None and self._contradicts(named.arguments, arguments):
-            return self._refuse(
-                original, named.tool, "the name and the arguments of the call tell different arguments"
-            )
+            return replace(_as_it_came(original), left_alone=finish is not Finish.COMPLETE and not original.steps)
         if named.arguments is not None:
-            return self._mend_arguments(original, self._arguments_in_name(named, arguments), finish, named.tool)
-        if named.status == "unknown" and name and len(self._tools) and self._invalid_tool() not in (None, name):
-            return self._to_invalid(original, preflight.unknown_sentence(name), self._read(arguments, finish).value)
-        return self._mend_arguments(original, arguments, finish, named.tool, value)
+            chosen = self._own_or_named(arguments, named.arguments)
+            if chosen is None:
+                return self._refuse(original, named.tool, NAME_CONTRADICTED)
+            return self._mend_arguments(original, chosen, finish, named.tool)
+        if named.status == "unknown" and name and len(self.tools) and self._invalid_tool() not in (None, name):
+            return self._to_invalid(original, unknown_sentence(name), self._read(arguments, finish).value)
+        return self._mend_arguments(original, arguments, finish, named.tool)
+
+    def leaves_alone(self, name: str, namespace: str | None = None) -> bool:
+        """Whether the options leave calls of this name as they come."""
+        return self._leaves_alone(self._mended_name(name, None, namespace).name)
+
+    def _leaves_alone(self, name: str) -> bool:
+        """Whether the options leave calls of this tool as they come. A call without a name may be one of any tool."""
+        return not self.policy.arguments or (bool(name) and not self.policy.touches(name))
 
     def _mended_name(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
         """The tool that a call means. `value`: its arguments, which identify the tool of a call without a name."""
         if name:
-            return mend_name(name, self._tools, namespace)
-        if not len(self._tools):
+            return mend_name(name, self.tools, namespace)
+        if not len(self.tools):
             return NameMended(name, "unknown", namespace=namespace)
-        tool = tool_that_fits(value, self._callable)
+        tool = tool_that_fits(value, self.tools if self.callable_tools is None else self.callable_tools)
         if tool is None:
             return NameMended(name, "not_a_name", namespace=namespace)
         return NameMended(tool.name, "mended", (NAMED_BY_ARGUMENTS,), namespace=tool.namespace, tool=tool)
 
-    def _read(self, arguments: str, finish: Finish = Finish.UNKNOWN, *, to_send: bool = False) -> Mended:
-        """Read arguments and mend them if they are broken, within the work budget of the response.
+    def _read(
+        self, arguments: str, finish: Finish = Finish.UNKNOWN, tool: Tool | None = None, *, to_send: bool = False
+    ) -> Mended:
+        """Read arguments and mend them if they are broken.
 
         `to_send`: the result is sent, so cut-off arguments are closed if the user wants that.
         """
-        complete = to_send and self._policy.truncated == "complete"
-        return mend_arguments(arguments, finish, complete_truncated=complete, work=self.work)
+        complete = to_send and self.policy.truncated == "complete"
+        view = None if tool is None else tool.view
+        mended = mend_arguments(arguments, finish, complete_truncated=complete, view=view)
+        if mended.status != "valid":
+            self._broken += parts_in(arguments)
+            if self._broken > MOST_BROKEN:
+                raise LimitReached
+        return mended
 
-    def _contradicts(self, inside: object, arguments: str) -> bool:
-        """Whether the arguments of a call differ from those in its name."""
+    def _own_or_named(self, arguments: str, inside: dict[str, str] | str) -> str | None:
+        """The call's own arguments, or those in its name if it has none of its own; None if they differ."""
         in_name = self._read(inside, Finish.COMPLETE).value if isinstance(inside, str) else inside
         own = self._read(arguments, Finish.COMPLETE).value
-        return bool(in_name) and bool(own) and in_name != own
-
-    @staticmethod
-    def _arguments_in_name(named: NameMended, arguments: str) -> str:
-        """The call's own arguments, or those in its name if it has none of its own."""
+        if in_name and own and in_name != own:
+            return None
         if arguments.strip() not in ("", "{}", "null"):
             return arguments
-        inside = named.arguments
         return inside if isinstance(inside, str) else write(inside)
 
-    def _mend_arguments(
-        self,
-        original: Outcome,
-        arguments: str,
-        finish: Finish,
-        tool: Tool | None,
-        known: dict[str, Any] | None = None,
-    ) -> Outcome:
+    def _mend_arguments(self, original: Outcome, arguments: str, finish: Finish, tool: Tool | None) -> Outcome:
         """Mend the arguments of a call, then their shape, then check whether required ones are missing."""
-        if known is not None:
-            mended = Mended("valid", arguments, known)
-        else:
-            mended = self._read(arguments, finish, to_send=True)
+        mended = self._read(arguments, finish, tool, to_send=True)
         if mended.text is None and tool is not None and finish is Finish.COMPLETE:
             mended = _with_first_fragment(arguments, tool) or mended
+        if tool is not None and _EMPTY_LIST.fullmatch(arguments) and tool.takes_nothing:
+            mended = Mended("repaired", "{}", {}, (LIST_INPUT,))
         mended = _whole(mended, tool)
         steps = (*original.steps, *mended.steps)
         if mended.text is None or mended.value is None:
             return self._refuse(replace(original, steps=steps), tool, mended.reason)
         value, text = mended.value, mended.text
-        if tool is not None and self._policy.shape:
-            self.work.look_at(value)
-            shaped = mend_shape(
-                value, tool, drop_empty=self._policy.drop_empty, mend_text=partial(self._container, finish)
-            )
+        if tool is not None and self.policy.shape:
+            shaped = mend_shape(value, tool, drop_empty=self.policy.drop_empty, finish=finish)
             if shaped.steps:
                 value, steps = shaped.value, (*steps, *shaped.steps)
                 text = write(value)
             if shaped.refusal:
                 return self._refuse(replace(original, steps=steps), tool, shaped.refusal)
         outcome = replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
-        missing = preflight.missing_required(value, tool) if tool is not None and self._policy.preflight else ()
+        missing = tool.missing(value) if tool is not None and self.policy.preflight else ()
         return self._lacking(outcome, value, missing) if missing else outcome
-
-    def _container(self, finish: Finish, text: str) -> Any:
-        """The list or object in a string of the arguments; its values cost work like all others."""
-        self.work.read_json(text)
-        self.work.spend(VALUE * text.count("{"))
-        value = _CONTAINERS[finish](text)
-        if isinstance(value, dict | list):
-            self.work.look_at(value)
-        return value
 
     def _lacking(self, outcome: Outcome, value: dict[str, Any], missing: tuple[str, ...]) -> Outcome:
         """Send a call that lacks required fields to the invalid tool, if there is one; else say what is missing."""
-        sentence = preflight.missing_sentence(missing)
+        sentence = missing_sentence(missing)
         if self._invalid_tool() not in (None, outcome.name):
             return self._to_invalid(outcome, sentence, value)
         # The client will reject the call, but a missing value cannot be invented here.
-        return replace(outcome, reason=sentence.rstrip("."))
+        status = "refused" if NO_ARGUMENTS in outcome.steps else outcome.status
+        return replace(outcome, status=status, reason=sentence.rstrip("."))
 
     def _refuse(self, original: Outcome, tool: Tool | None, reason: str) -> Outcome:
         """Apply `toolfix_fallback` to a call whose arguments have no single reading: it never runs."""
         refused = replace(original, status="refused", reason=reason)
-        fallback = self._policy.fallback
+        fallback = self.policy.fallback
         if fallback == "original":
             return replace(refused, arguments=original.received_arguments)
         if fallback == "auto" and self._invalid_tool() is not None:
-            return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
-        if fallback == "empty" or tool is None or preflight.missing_required({}, tool):
+            return self._to_invalid(refused, unreadable_sentence(reason), None)
+        if fallback == "empty" or tool is None or tool.missing({}):
             return replace(refused, arguments="{}", steps=(*original.steps, "sent with empty arguments"))
         if tool.kind == "function":
             # `{}` would run. The client answers a call of an unknown tool with an error, and the session goes on.
-            return self._to_invalid(refused, preflight.unreadable_sentence(reason), None)
+            return self._to_invalid(refused, unreadable_sentence(reason), None)
         note = f"[toolfix] The call of {original.name} was dropped: {reason}."
         return replace(refused, arguments="", steps=(*original.steps, "dropped"), dropped=True, note=note)
 
     def _not_a_tool(self, original: Outcome) -> Outcome:
         """Send a call whose name has no letter or digit to the invalid tool, or drop it."""
-        sentence = preflight.not_a_name_sentence(original.received_name)
+        sentence = not_a_name_sentence(original.received_name)
         if self._invalid_tool() is not None:
             return self._to_invalid(original, sentence, self._read(original.received_arguments).value)
         dropped = replace(original, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
@@ -334,26 +288,28 @@ class Mender:
 
     def _to_invalid(self, original: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
         received = original.received_arguments if value is None else value
-        payload = write(preflight.invalid_payload(original.received_name, sentence, received))
-        steps = (*original.steps, "sent to the invalid tool")
-        name = preflight.invalid_name(self._policy.invalid_tool, self._tools)
-        reason = original.reason or sentence.rstrip(".")
+        payload = {"tool": original.received_name, "error": sentence, "receivedArgs": received}
         return replace(
-            original, status="refused", name=name, arguments=payload, steps=steps, reason=reason, namespace=None
+            original,
+            status="refused",
+            name=self._invalid_tool() or INVALID,
+            namespace=None,
+            arguments=write(payload),
+            steps=(*original.steps, "sent to the invalid tool"),
+            reason=original.reason or sentence.rstrip("."),
         )
 
     def _invalid_tool(self) -> str | None:
-        return preflight.invalid_tool(self._policy.invalid_tool, self._tools)
+        return self.tools.invalid(self.policy.invalid_tool)
 
 
-def _object_in(text: str, finish: Finish) -> dict[str, Any] | None:
-    """The object in a string of the arguments, mended if it has one reading."""
-    mended = mend_arguments(text, finish)
-    return mended.value if TOO_BOLD_INSIDE_A_TEXT.isdisjoint(mended.steps) else None
+def _with_name(original: Outcome, named: NameMended) -> Outcome:
+    return replace(original, name=named.name, namespace=named.namespace, steps=(*original.steps, *named.steps))
 
 
-_CONTAINERS = {finish: mender_of_containers(partial(_object_in, finish=finish)) for finish in Finish}
-"""JSON inside a string may lack only what the arguments may lack: nothing, if they were cut off."""
+def _as_it_came(original: Outcome) -> Outcome:
+    """The outcome of a call that is not mended; what had to be done to gather it is still a change."""
+    return replace(original, status="repaired" if original.steps else "valid", left_alone=True)
 
 
 def _begins_with_the_first(value: dict[str, Any], tool: Tool | None) -> bool:
@@ -369,7 +325,7 @@ def _whole(mended: Mended, tool: Tool | None) -> Mended:
     """
     if tool is None or mended.value is None:
         return mended
-    if MISSING_BRACES in mended.steps and not _begins_with_the_first(mended.value, tool):
+    if not _MAY_LACK_THE_FIRST.isdisjoint(mended.steps) and not _begins_with_the_first(mended.value, tool):
         return Mended("refused", None, None, mended.steps, _LOST)
     if not _GUESSED.isdisjoint(mended.steps) and not _can_take(mended.value, tool):
         return Mended("refused", None, None, mended.steps, _DOES_NOT_FIT)
@@ -380,9 +336,7 @@ def _can_take(value: dict[str, Any], tool: Tool) -> bool:
     """Whether nothing in these arguments contradicts the schema of the tool."""
     shaped = mend_shape(value, tool).value
     try:
-        return preflight.takes(shaped, tool) and (
-            tool.prepared is None or Check().admits(tool.prepared, shaped) is not False
-        )
+        return tool.takes(shaped) and (tool.prepared is None or Check().admits(tool.prepared, shaped) is not False)
     except Exhausted:
         return True
 

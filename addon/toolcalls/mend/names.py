@@ -1,20 +1,23 @@
 """Finds the only declared tool that the name of a call can mean.
 
 The comparisons get weaker step by step: exact; without case and separators; without a known prefix (`spelling.py`);
-without repetition; without a field name glued to the end. Template tokens are removed before the first. The first
-comparison with a match decides: if several tools match, none is chosen. Mere similarity never counts.
+without repetition; without a field name glued to the end. The first comparison with a match decides: if several tools
+match, none is chosen. Mere similarity never counts.
+
+Before the first, a chat template's markup is removed, because servers that fail to parse a template leave its tokens
+in the name (`read<|channel|>commentary`), and arguments are taken out of the name. Only the tokens, tags and words
+below belong to a template: `<dry_run>Bash` and `Bash<|channel|>do not run` mean something else.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from ..tools.declared import Tool, Tools
-from ..tools.short_names import LONGEST, short_name
 from ..tools.spelling import Declared, declared_of, readings, without_prefixes
-from .name_markup import without_markup
 
 Status = Literal["exact", "mended", "unknown", "not_a_name"]
 
@@ -50,8 +53,6 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
     unknown = NameMended(name, "unknown", namespace=namespace)
     if not len(tools) or len(name) > _MAX_NAME_WITH_ARGUMENTS:
         return unknown
-    if (tool := _of_short_form(name, tools)) is not None and namespace is None:
-        return NameMended(tool.name, "mended", ("name: long form again",), tool=tool)
     bare = name if namespace is None else f"{namespace}.{name}"
     steps: list[str] = []
     arguments: dict[str, str] | str | None = None
@@ -77,13 +78,6 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
     return unknown
 
 
-def _of_short_form(name: str, tools: Tools) -> Tool | None:
-    """The tool that was declared to the host under this short name (`toolfix_schemas=widen`)."""
-    if len(name) > LONGEST:
-        return None
-    return next((tool for tool in tools if tool.name != name and short_name(tool.name) == name), None)
-
-
 def _rungs(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
     yield from readings(name, declared)
     yield "repetition undone", _repeated(name, declared)
@@ -106,3 +100,75 @@ def _repeated(name: str, declared: Declared) -> list[Tool]:
 def _glued(name: str, declared: Declared) -> list[Tool]:
     """The tools whose name has a field name glued to its end."""
     return [tool for word in _GLUED if name.endswith(word) for tool in declared.exact(name.removesuffix(word))]
+
+
+_TOKENS: Final = (
+    r"channel|start|end|message|constrain|call|return|open|close|sep|assistant|user|system|observation|endoftext"
+    r"|im_(?:start|end)|eot_id|eom_id|(?:start|end)_header_id|python_(?:tag|start|end)|plugin|(?:start|end)_action"
+    r"|action_(?:start|end)|tools_(?:prefix|suffix)"
+    r"|tools?[_▁](?:calls?[_▁:]?(?:section_|arguments?_)?(?:begin|end|start|sep|name|args)?|sep)"
+)
+"""Special tokens, without their `<|` and `|>`; DeepSeek writes `｜` for `|` and `▁` for `_`."""
+_TAGS: Final = (
+    r"(?:minimax:|seed:|longcat_)?(?:tool_?calls?|function_calls?|function|invoke|tools?|arguments|arg_key|arg_value"
+    r"|tool_sep)|s"
+)
+_WORDS: Final = "commentary|analysis|final|json|code|assistant|function"
+"""Words that Harmony writes between its tokens, and DeepSeek before its separator."""
+
+_TOKEN: Final = rf"(?:<[|｜]\s?(?:{_TOKENS})\s?[|｜]>|</?(?:{_TAGS})>)"
+# A `</think>` before the name is dropped; a name before `</think>` is part of the reasoning and means no tool.
+_LEAD: Final = re.compile(rf"(?>\s*+(?:{_TOKEN}|(?:<think(?:ing)?>\s*+)?</think(?:ing)?>))++", re.IGNORECASE)
+_TAIL: Final = re.compile(
+    rf"(?>\s*+(?:{_TOKEN}|<think(?:ing)?>(?:\s*+</think(?:ing)?>)?)(?>\s*+(?:{_WORDS})\b)*+)*+\s*+", re.IGNORECASE
+)
+_ARGUMENTS: Final = "<arg_key>"
+_PAIR: Final = re.compile(
+    r"\s*<arg_key>([^<>]*)</arg_key>\s*<arg_value>((?>[^<]++|<(?!/arg_value>))*+)</arg_value>", re.ASCII
+)
+_AFTER_PAIRS: Final = re.compile(r"\s*(?:</tool_call>\s*)?\Z")
+
+
+def without_markup(name: str) -> tuple[str, dict[str, str] | str | None] | None:
+    """The name without a template's tokens, and the arguments behind it: raw `<arg_value>` strings, or JSON text.
+
+    None if there is any other text, or if arguments in it are cut off.
+    """
+    opened = _LEAD.match(name)
+    rest = name[opened.end() :] if opened else name
+    cut = rest.find("<")
+    if cut < 0:
+        return rest.strip(), None
+    bare, tail = rest[:cut].strip(), rest[cut:]
+    if tail.startswith(_ARGUMENTS) and tail[len(_ARGUMENTS) :].strip():
+        pairs = _pairs(tail)
+        return None if pairs is None else (bare, pairs)
+    markup = _TAIL.match(tail)
+    behind = tail[markup.end() :] if markup else tail
+    if not behind:
+        return bare, None
+    return (bare, behind) if behind.startswith("{") and markup and markup.end() else None
+
+
+def _pairs(text: str) -> dict[str, str] | None:
+    """`<arg_key>…</arg_key><arg_value>…</arg_value>` pairs and nothing else; None otherwise."""
+    pairs: dict[str, str] = {}
+    at = 0
+    while opened := _PAIR.match(text, at):
+        key = opened[1].strip()
+        if not key or key in pairs:
+            return None
+        pairs[key], at = opened[2], opened.end()
+    return pairs if pairs and _AFTER_PAIRS.match(text, at) else None
+
+
+def tool_that_fits(value: dict[str, Any] | None, tools: Tools) -> Tool | None:
+    """The tool that declares all keys of these arguments and requires no others, if there is exactly one."""
+    fitting = [tool for tool in tools if _fits(value, tool)] if value else []
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _fits(value: dict[str, Any] | None, tool: Tool) -> bool:
+    keys = set(value or ())
+    view = tool.view
+    return view is not None and keys <= set(view.properties) and keys >= set(view.required)

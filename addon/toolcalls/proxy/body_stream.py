@@ -1,19 +1,21 @@
-"""The stream callable of one response: feeds the engine, and keeps what arrives and what is sent.
+"""The stream callables of responses: one feeds the engine, and keeps what arrives and what is sent; one only passes.
 
-mitmproxy calls it with every chunk. It never raises (an exception would leave the client hanging) and never returns
+mitmproxy calls one with every chunk. It never raises (an exception would leave the client hanging) and never returns
 an empty chunk (which would end a chunked response early). It also sends keep-alive events, which are not recorded.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from types import FrameType
+from weakref import WeakKeyDictionary
 
-from ..engine import Recovered, Response
-from ..recording.body_transcript import BodyTranscript
-from .hold_timer import HoldTimer, has_data
+from ..engine import Response
+from ..recording.transcript import BodyTranscript, CapturedBytes
 
 LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
@@ -30,56 +32,29 @@ _MANY_PIECES = 8
 class BodyStream:
     """Feeds one response to the engine and keeps at most `most` bytes of it, with the times of chunks if `timed`.
 
-    With `observe` the client gets the bytes as they arrived, and the output of the engine is only kept.
+    With `observe` the client gets the bytes as they arrived, and the output of the engine is only kept. `found` is
+    called when the stream begins to hold a call; `may_hold`: whether the process has room for what this stream holds.
     """
-
-    __slots__ = (
-        "_asked_to_end",
-        "_clock",
-        "_doubtful_end",
-        "_ends",
-        "_feed",
-        "_found",
-        "_hold",
-        "_keep_passed",
-        "_observe",
-        "_only_passes",
-        "_timed",
-        "failure",
-        "response",
-        "transcript",
-    )
 
     def __init__(
         self,
         response: Response,
         *,
         observe: bool = False,
-        doubtful_end: bool = False,
-        ends: Callable[[FrameType], bool | None] | None = None,
         most: int | None = None,
         timed: bool = False,
         clock: Callable[[], float] = time.monotonic,
         found: Callable[[], None] = lambda: None,
+        may_hold: Callable[[object, int], bool] = lambda stream, size: True,
     ) -> None:
-        """`ends` looks at the frame that calls `feed` with an empty chunk: is this the end of the body?
-
-        `doubtful_end`: an empty chunk need not be the end. `found` is called when the stream begins to hold a call.
-        """
         self.response = response
-        self._feed = response.feed
-        self._ends = ends
-        self._found = found
         self.transcript = BodyTranscript(most)
-        self._keep_passed = self.transcript.before.add
-        self._only_passes = True
-        """Nothing is held, and everything so far was sent as it arrived."""
-        self.failure: Exception | None = None
         self._observe = observe
         self._timed = timed
-        self._doubtful_end = doubtful_end
-        self._asked_to_end = False
         self._clock = clock
+        self._found = found
+        self._may_hold = may_hold
+        self._holds_call = False
         self._hold = HoldTimer(clock())
 
     @property
@@ -87,53 +62,125 @@ class BodyStream:
         """The longest time that a call of this answer was held, in seconds."""
         return self._hold.longest
 
-    @classmethod
-    def of_recovered(cls, response: Response, error: bytes, answer: Recovered) -> BodyStream:
-        """A stream that captures an error, and the answer that the client gets instead."""
-        stream = cls(response)
-        stream.transcript.add(error, [answer.body])
-        response.outcomes += answer.outcomes
-        return stream
-
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The pieces to send to the client for a chunk of the body."""
-        if not chunk and self._ends is not None:
-            return self.end(self._ends(sys._getframe(1)))
+        """The pieces to send to the client for a chunk of the body; an empty one is the end."""
+        if not chunk:
+            return [] if _is_in_mid_stream(sys._getframe(1)) else self.end()
         arrived = self._clock() if self._timed else None
-        out = self._feed(chunk)
-        if self._only_passes and len(out) == 1 and out[0] is chunk:
-            self._keep_passed(chunk, arrived)  # Nearly every chunk of nearly every answer.
+        out = self.response.feed(chunk)
+        if len(out) == 1 and out[0] is chunk and not self._hold.running:
+            # Nearly every chunk of nearly every answer.
+            self.transcript.add(chunk, out, arrived)
             return out
+        if not self._may_hold(self, self.response.unsent_bytes):
+            out = [*out, *self.response.stop_holding()]
+            self._may_hold(self, self.response.unsent_bytes)
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
-        self._asked_to_end = False
         self.transcript.add(chunk, out, arrived)
-        holds = self.response.holding or self._hold.running
-        self._only_passes = not holds and self.transcript.is_shared
         if self._observe:
             return [chunk]
-        return self._keep_alive(out) if holds else out
+        return self._keep_alive(out) if self.response.holding or self._hold.running else out
 
-    def end(self, sure: bool | None) -> list[bytes]:
-        """Take an empty chunk; `sure` says whether it is the end, None if that is unknown.
-
-        Over HTTP/2 it may be an empty frame in mid-stream, so while a call is held the first empty chunk is ignored.
-        """
-        if sure is False:
-            return []
-        if sure is None and self._doubtful_end and self.response.holding and not self._asked_to_end:
-            self._asked_to_end = True
-            return []
+    def end(self) -> list[bytes]:
         out = self.response.close()
-        if out:
-            self.transcript.add(b"", out)
+        self.transcript.add(b"", out)
         return [] if self._observe else out
 
     def _keep_alive(self, out: list[bytes]) -> list[bytes]:
         """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
-        if not self._hold.running:
+        held_call, self._holds_call = self._holds_call, self.response.holds_call
+        if self._holds_call and not held_call:
             self._found()
         if self._hold.keep_alive_due(self._clock(), holding=self.response.holding, sent_data=has_data(out)):
             event = self.response.keep_alive()
             return [*out, event] if event else out
         return out
+
+
+def _is_in_mid_stream(caller: FrameType) -> bool:
+    """Whether an empty chunk is an empty HTTP/2 frame and not the end of the message.
+
+    mitmproxy calls the stream in the same way for both; only the event in the caller's frame differs.
+    """
+    return type(caller.f_locals.get("event")).__name__ == "ResponseData"
+
+
+def passing(kept: CapturedBytes) -> Callable[[bytes], list[bytes]]:
+    """A stream callable that passes every chunk unchanged and keeps it."""
+
+    def feed(chunk: bytes) -> list[bytes]:
+        kept.add(chunk)
+        return [chunk] if chunk else []
+
+    return feed
+
+
+KEEP_ALIVE_SECONDS = 2.0
+"""The longest silence for a client while a call keeps arriving. Idle limits that people set are at least seconds."""
+
+_DATA = re.compile(rb"^data", re.MULTILINE)
+
+
+@dataclass(slots=True)
+class HoldTimer:
+    """How long calls have been held, and how long the client has got no data; updated after each chunk or message."""
+
+    silent_since: float
+    held_since: float = 0.0
+    running: bool = False
+    """Whether a call was held at the last update."""
+    longest: float = 0.0
+    """The longest time that a call was held, in seconds."""
+
+    def keep_alive_due(self, now: float, *, holding: bool, sent_data: bool) -> bool:
+        """Update the timer; whether a keep-alive event should be sent now.
+
+        `sent_data`: an event that resets the idle timers of clients was sent just now.
+        """
+        if not self.running:
+            self.held_since = now
+        self.longest = max(self.longest, now - self.held_since)
+        due = not sent_data and now - max(self.silent_since, self.held_since) >= KEEP_ALIVE_SECONDS
+        self.running = holding
+        if sent_data or due:
+            self.silent_since = now
+        return due and holding
+
+
+def has_data(out: list[bytes]) -> bool:
+    """Whether these pieces contain an event with data. A comment does not reset a timer that counts events."""
+    return any(_DATA.search(piece) for piece in out)
+
+
+ANSWERS = 8
+"""All answers together hold about this many times what one answer may hold."""
+
+
+class HeldBytes:
+    __slots__ = ("_of",)
+
+    def __init__(self) -> None:
+        self._of: WeakKeyDictionary[object, int] = WeakKeyDictionary()
+        """What each answer holds, in the order in which they began to hold."""
+
+    @property
+    def total(self) -> int:
+        return sum(self._of.values())
+
+    def fits(self, answer: object, size: int, most: int) -> bool:
+        """Note what an answer holds now. False: with those that began to hold before it, that is more than `most`."""
+        if not size:
+            self.release(answer)
+            return True
+        self._of[answer] = size
+        before = 0
+        for other, held in self._of.items():
+            before += held
+            if other is answer or before > most:
+                break
+        return before <= most
+
+    def release(self, answer: object) -> None:
+        """The answer holds nothing any more, or has ended in any way."""
+        self._of.pop(answer, None)

@@ -12,11 +12,12 @@ from mitmproxy import contentviews, http
 
 from ..engine import Response, mend_whole, protocol_of
 from ..outcome import Outcome
-from ..outcome_labels import STATUS_WORDS
 from ..policy import Policy
+from ..reasons import STATUS_WORDS
 from ..request.request import decode, read_request, seed_of
 from ..shown import shown, shown_lines
-from .flows import CHANGED, content
+from .flows import content
+from .log_lines import CHANGED
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024
@@ -40,35 +41,22 @@ def view_text(viewed: ViewedResponse) -> str:
     """The text of the view."""
     counts = [f"{sum(o.status == status for o in viewed.outcomes)} {word}" for status, word in STATUS_WORDS.items()]
     calls = "1 tool call" if len(viewed.outcomes) == 1 else f"{len(viewed.outcomes)} tool calls"
-    lines = [f"{viewed.protocol}: {calls} ({', '.join(counts)})"]
-    lines += [viewed.note] if viewed.note else []
+    lines = [f"{viewed.protocol}: {calls} ({', '.join(counts)})", *([viewed.note] if viewed.note else ())]
     for number, outcome in enumerate(viewed.outcomes, 1):
-        done = ", ".join(outcome.steps)
-        lines += [
-            "",
-            f"call {number}: {shown(outcome.name) or '(no name)'}, {STATUS_WORDS[outcome.status]}"
-            + (f": {done}" if done else ""),
-        ]
-        lines += [f"  because  {shown(outcome.reason, 400)}"] if outcome.reason else []
+        done = f": {', '.join(outcome.steps)}" if outcome.steps else ""
+        lines += ["", f"call {number}: {shown(outcome.name) or '(no name)'}, {STATUS_WORDS[outcome.status]}{done}"]
+        if outcome.reason:
+            lines.append(f"  because  {shown(outcome.reason, 400)}")
         if outcome.received_name != outcome.name:
-            lines += [f"  name     {shown(outcome.received_name) or '(none)'} → {shown(outcome.name) or '(none)'}"]
-        lines += [f"  before   {shown_lines(outcome.received_arguments, MOST_SHOWN)}"]
-        lines += [
-            "  after    (dropped)" if outcome.dropped else f"  after    {shown_lines(outcome.arguments, MOST_SHOWN)}"
-        ]
+            lines.append(f"  name     {shown(outcome.received_name) or '(none)'} → {shown(outcome.name) or '(none)'}")
+        lines.append(f"  before   {shown_lines(outcome.received_arguments, MOST_SHOWN)}")
+        after = "(dropped)" if outcome.dropped else shown_lines(outcome.arguments, MOST_SHOWN)
+        lines.append(f"  after    {after}")
     if viewed.before == viewed.after:
         return "\n".join([*lines, "", f"── unchanged: {len(viewed.before):,} bytes ──", _body(viewed.before)])
-    return "\n".join(
-        [
-            *lines,
-            "",
-            f"── before: {len(viewed.before):,} bytes from the upstream ──",
-            _body(viewed.before),
-            "",
-            f"── after: {len(viewed.after):,} bytes for the client ──",
-            _body(viewed.after),
-        ]
-    )
+    lines += ["", f"── before: {len(viewed.before):,} bytes from the upstream ──", _body(viewed.before)]
+    lines += ["", f"── after: {len(viewed.after):,} bytes for the client ──", _body(viewed.after)]
+    return "\n".join(lines)
 
 
 def _body(data: bytes) -> str:
@@ -103,21 +91,21 @@ def _priority(flow: object, message: object) -> float:
 
 
 def register(find: FindResponse) -> Callable[[], None]:
-    """Add the view to mitmproxy; return a function that removes it."""
-    view: Any = _new_view(find) if hasattr(contentviews, "Contentview") else _old_view(find)
+    """Add the view to mitmproxy, in the place of that of a script that was reloaded; return what removes it."""
     views: Any = contentviews
     if hasattr(views, "Contentview"):
-        # This replaces the view of a script that was reloaded. mitmproxy 12 has no way to remove a view.
         views.registry._by_name.pop(NAME, None)
-        views.add(view)
-        return lambda: None
+        views.add(_new_view(find))
+        return lambda: None  # mitmproxy 12 has no way to remove a view.
     for known in [known for known in views.views if known.name == NAME]:
         views.remove(known)
+    view = _old_view(find)
     views.add(view)
     return lambda: views.remove(view) if view in views.views else None
 
 
 def _old_view(find: FindResponse) -> Any:
+    """For mitmproxy 11."""
     base: Any = getattr(contentviews, "View")  # noqa: B009
 
     class OldView(base):  # type: ignore[misc]
@@ -134,6 +122,7 @@ def _old_view(find: FindResponse) -> Any:
 
 
 def _new_view(find: FindResponse) -> Any:
+    """For mitmproxy 12."""
     base: Any = getattr(contentviews, "Contentview")  # noqa: B009
 
     class NewView(base):  # type: ignore[misc]

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ..engine import protocol_of
-from ..recording import frames, store
-from ..recording.frames import Frame
+from ..recording import store
 from ..recording.store import NoRecording, Recording
+from ..recording.transcript import Frame, frame_lines
 
 
 def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
@@ -57,7 +57,7 @@ def _recording(path: Path, number: int, flow: object) -> Recording | None:
             for message in flow.websocket.messages
             if not message.dropped
         ]
-        before = frames.lines(kept, kept[0].when if kept else 0.0)
+        before = frame_lines(kept, kept[0].when if kept else 0.0)
         return Recording(name, described, b"", before, None, None, ".jsonl")
     if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
         return None

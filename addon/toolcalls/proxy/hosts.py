@@ -81,6 +81,9 @@ LLM_HOSTS: dict[str, str] = {
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)
 
+_SERVERS = frozenset(("llm", "llms", "litellm", "vllm", "sglang", "ollama", "inference", "genai", "bedrock"))
+_FRONTS = frozenset(("ai", "api", "apis", "gateway", "proxy", "router"))
+
 _MARK = "(?#toolfix)"
 NOTHING = _MARK + r"(?!)"
 """A pattern that matches no host: if it is the only one, everything is tunnelled."""
@@ -115,6 +118,17 @@ def patterns(hosts: Iterable[str]) -> list[str]:
 
 def matches(host: str, port: int, allowed: Iterable[str]) -> bool:
     return any(re.search(expression, f"{host}:{port}", re.IGNORECASE) for expression in allowed)
+
+
+def looks_like_a_models(host: str, port: int) -> bool:
+    """Whether a model seems to be behind a host: `llm.corp.example`, `my-vllm.example`, `api.vendor.ai`.
+
+    The first label decides: `registry.ollama.ai` and `statsig.vendor.ai` are for something else.
+    """
+    first, _, rest = host.lower().partition(".")
+    own = set(first.split("-"))
+    fronts_one = own <= _FRONTS and not (own | set(re.split(r"[.-]", rest))).isdisjoint(_SERVERS | {"ai"})
+    return not own.isdisjoint(_SERVERS) or fronts_one or matches(host, port, patterns(DEFAULT_HOSTS))
 
 
 def is_loopback(host: str) -> bool:

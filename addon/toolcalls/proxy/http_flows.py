@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from types import FrameType
+import re
+from collections.abc import Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -12,19 +13,17 @@ from mitmproxy.proxy import mode_specs
 
 from ..engine import Response, recovered
 from ..outcome import Outcome
-from ..recording.captured import MAX_KEPT
 from ..recording.record import decoded
+from ..recording.transcript import MAX_KEPT, CapturedBytes
 from ..request.mend import Changed, mend_request
 from ..request.reasoning import ReasoningMemory
 from ..request.refusals import Refusals
-from ..request.request import decode, read_request
+from ..request.request import Seed, decode, read_request
 from ..wire.encoding import Corrupt, decode_whole, readable
-from . import content_view, upstream_problems
-from .accounts import account_of
-from .body_stream import BodyStream
-from .exchanges import exchange_of
-from .flows import FlowState, content, endpoint, flows
-from .passed_body import PassedBody
+from . import advice, content_view
+from .body_stream import ANSWERS, BodyStream, HeldBytes, passing
+from .flows import FlowState, content, flows, http_exchange_of
+from .log_lines import CallLog, endpoint
 from .reporting import Reporter
 from .settings import Settings
 
@@ -42,7 +41,8 @@ class HttpFlows:
         self._refusals = refusals
         self._reasoning = reasoning
         self.open = flows
-        self._passing: WeakKeyDictionary[http.HTTPFlow, PassedBody] = WeakKeyDictionary()
+        self.held = HeldBytes()
+        self._passing: WeakKeyDictionary[http.HTTPFlow, CapturedBytes] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
@@ -62,7 +62,8 @@ class HttpFlows:
             protocol, flow.request.pretty_host, account, request_json, flow.request.path
         )
         request = read_request(request_json, protocol, flow.request.path)
-        state = self.open[flow] = FlowState(protocol, request, body, endpoint(flow), session)
+        log = CallLog(flow, observed=self._settings.observes)
+        state = self.open[flow] = FlowState(protocol, request, body, session, Seed(body), log)
         if _is_signed(flow.request):
             return
         state.changed = self._mend_request(flow, state, request_json)
@@ -75,7 +76,7 @@ class HttpFlows:
     def _mend_request(
         self, flow: http.HTTPFlow, state: FlowState, request_json: dict[str, Any] | None
     ) -> Changed | None:
-        policy, body = self._settings.policy, state.request_body or b""
+        policy, body = self._settings.policy, state.request_body
         try:
             changed = mend_request(state.protocol, body, request_json, policy, self._refusals, state.reasoning.recall)
         except Exception:
@@ -101,8 +102,8 @@ class HttpFlows:
         else:
             streams = state.request.stream and not _is_short_error(response)
         if streams and not response.stream:
-            passed = self._passing[flow] = PassedBody(self._settings.most_kept)
-            response.stream = passed.feed
+            self._passing[flow] = CapturedBytes(self._settings.most_kept)
+            response.stream = passing(self._passing[flow])
 
     def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
         """Mend the response as it arrives."""
@@ -112,11 +113,10 @@ class HttpFlows:
         stream = state.stream = BodyStream(
             self._new_response(state),
             observe=observe,
-            doubtful_end=response.is_http2,
-            ends=_is_the_end,
             most=MAX_KEPT if recorder else self._settings.most_kept,
             timed=recorder is not None,
             found=state.log.found,
+            may_hold=self._may_hold,
         )
         if not observe:
             headers.pop("content-encoding", None)
@@ -126,15 +126,18 @@ class HttpFlows:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
         if recorder:
-            state.exchange = exchange_of(flow, stream, state, self._settings.texts)
+            state.exchange = http_exchange_of(flow, stream, state, self._settings.texts)
             recorder.begin(state.exchange)
         response.stream = stream.feed
+
+    def _may_hold(self, stream: object, size: int) -> bool:
+        return self.held.fits(stream, size, ANSWERS * self._settings.policy.max_held_bytes)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Take a response that is complete, and report what was done with it."""
         passed = self._passing.pop(flow, None)
-        if passed is not None and flow.response is not None and passed.kept.complete:
-            flow.response.raw_content = passed.kept.joined()
+        if passed is not None and flow.response is not None and passed.complete:
+            flow.response.raw_content = passed.joined()
         state = self.open.get(flow)
         if state is None or flow.response is None:
             return
@@ -147,7 +150,8 @@ class HttpFlows:
             kept = transcript.before if self._settings.observes else transcript.after
             if kept.complete:
                 # A recording needs the chunks with their times, which `as_one_chunk` drops.
-                flow.response.raw_content = kept.joined() if self._settings.recorder else kept.as_one_chunk()
+                one = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
+                flow.response.raw_content = one
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -159,15 +163,13 @@ class HttpFlows:
         if flow.error is not None and flow.response is None:
             # If reverse or upstream mode cannot connect, `server_connect_error` has already reported it.
             known = flow.server_conn.via or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode)
-            if not (known and upstream_problems.was_never_connected(flow.error.msg)):
-                sentence = upstream_problems.of_connection(
-                    flow.request.pretty_host, flow.request.port, flow.error.msg
-                )
+            if not (known and advice.was_never_connected(flow.error.msg)):
+                sentence = advice.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
                 self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
             # The client read the error status and hung up before the end of the body.
             self._no_answer(flow, flow.response)
-        if state.stream is not None and state.stream.response.holding:
+        if state.stream is not None and state.stream.response.holds_call:
             logger.warning(
                 f"{endpoint(flow)}: the connection broke while a tool call was held; it was not delivered."
             )
@@ -175,7 +177,7 @@ class HttpFlows:
 
     def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
         """Report that the host sent an error status instead of an answer."""
-        sentence = upstream_problems.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
+        sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
     def _new_response(self, state: FlowState) -> Response:
@@ -214,7 +216,9 @@ class HttpFlows:
         if answer is None:
             return
         state.upstream_status = response.status_code
-        state.stream = BodyStream.of_recovered(self._new_response(state), body, answer)
+        state.stream = BodyStream(self._new_response(state))
+        state.stream.transcript.add(body, [answer.body])
+        state.stream.response.outcomes += answer.outcomes
         for outcome in answer.outcomes:
             state.log.decided(outcome)
         if not self._settings.observes:
@@ -237,7 +241,7 @@ class HttpFlows:
         if not body:
             return
         stream = state.stream = BodyStream(self._new_response(state))
-        mended = b"".join([*stream.feed(body), *stream.end(sure=True)])
+        mended = b"".join([*stream.feed(body), *stream.end()])
         if mended != body and not self._settings.observes:
             # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
             response.headers.pop("content-encoding", None)
@@ -249,6 +253,7 @@ class HttpFlows:
         if state.stream is None:
             state.reasoning.over()
             return
+        self.held.release(state.stream)
         if not broken:
             self._remember(flow, state, state.stream)
         state.reasoning.over()
@@ -304,10 +309,11 @@ def _is_event_stream(response: http.Response) -> bool:
     return kind in ("text/event-stream", "application/x-ndjson")
 
 
-def _is_the_end(caller: FrameType) -> bool | None:
-    """Whether this empty chunk is the end of the message, or an empty HTTP/2 frame in mid-stream; None if unknown.
+_HEADERS = re.compile(r"(?:proxy-)?authorization|cookie|(?:.+-)?api-?key|(?:.+-)?(?:auth|access)-token")
+_IN_PATHS = re.compile(r"[?&]((?:api[_-]?)?key|access_token)=([^&#]+)", re.IGNORECASE)
 
-    mitmproxy calls the stream in the same way for both; only the event in the caller's frame differs.
-    """
-    event = type(caller.f_locals.get("event")).__name__
-    return {"ResponseData": False, "ResponseEndOfMessage": True}.get(event)
+
+def account_of(headers: Mapping[str, str], path: str) -> str:
+    """Everything in a request that identifies its sender: `Authorization`, `x-goog-api-key`, `?key=…` and so on."""
+    named = [f"{name.lower()}={value}" for name, value in headers.items() if _HEADERS.fullmatch(name.lower())]
+    return "\0".join([*sorted(named), *(match[0][1:] for match in _IN_PATHS.finditer(path))])

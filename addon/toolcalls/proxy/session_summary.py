@@ -1,8 +1,8 @@
 """What one session did, as lines in a file that `toolfix run` reads at the end of the session.
 
 The script writes to the file that TOOLFIX_SUMMARY names, each line at once, so that a crash loses none. A line is one
-JSON object: an answer, with the status of each of its calls and whether it was asked for as JSON and mended; a
-problem that the user should know of; or the reason why there was no answer.
+JSON object: an answer, with the status of each of its calls; a problem that the user should know of; or the reason
+why there was no answer.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ class SummaryFile:
 
     def answer(self, outcomes: Iterable[Outcome], *, observed: bool = False) -> None:
         """Write an answer and its calls. `observed`: nothing was changed; this is what would have been done."""
-        reported = list(outcomes)
-        calls = [outcome.status for outcome in reported if outcome.is_call]
-        in_json = len(reported) - len(calls)
-        self._write({"calls": calls, "observed": observed, **({"in_json": in_json} if in_json else {})})
+        self._write({"calls": [outcome.status for outcome in outcomes], "observed": observed})
 
     def warning(self, sentence: str) -> None:
         """Write what keeps clients from using the proxy. Shown at the end of the session, each sentence once."""
@@ -49,13 +46,10 @@ class SummaryFile:
     def _write(self, entry: dict[str, Any]) -> None:
         if not self._path:
             return
-        line = json.dumps(entry).encode() + b"\n"
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
-                os.write(descriptor, line)
-            finally:
-                os.close(descriptor)
+            with os.fdopen(descriptor, "ab", buffering=0) as file:
+                file.write(json.dumps(entry).encode() + b"\n")
         except OSError:
             self._path = ""
 
@@ -66,8 +60,6 @@ class Summary:
     calls: int = 0
     mended: int = 0
     refused: int = 0
-    in_json: int = 0
-    """Answers that were asked for as JSON and mended."""
     observed: bool = False
     """No answer was changed: the counts say what would have been done."""
     warnings: list[str] = field(default_factory=list)
@@ -79,37 +71,31 @@ class Summary:
         """What was done, in one line."""
         calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
         done = "would have been " if self.observed else ""
-        summary = f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
-        if not self.in_json:
-            return summary
-        answers = "1 JSON answer" if self.in_json == 1 else f"{self.in_json} JSON answers"
-        return f"{summary}; {answers} {done}mended"
+        return f"{calls}, {self.mended} {done}mended, {self.refused} {done}refused"
 
 
 def read(path: Path) -> Summary:
     """The summary of a session from its file."""
-    session = Summary()
     try:
-        lines = path.read_bytes().splitlines()
+        entries = [_entry(line) for line in path.read_bytes().splitlines()]
     except OSError:
-        return session
-    for line in lines:
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue
-        if "warning" in entry:
-            session.warnings.append(str(entry["warning"]))
-            continue
-        if "no_answer" in entry:
-            session.reasons.append(str(entry["no_answer"]))
-            continue
-        statuses = entry.get("calls", [])
-        session.answers += 1
-        session.observed = bool(entry.get("observed")) and (session.observed or session.answers == 1)
-        session.calls += len(statuses)
-        session.mended += statuses.count("repaired")
-        session.refused += statuses.count("refused")
-        session.in_json += int(entry.get("in_json", 0))
-    session.warnings = list(dict.fromkeys(session.warnings))
-    return session
+        return Summary()
+    answers = [entry for entry in entries if "calls" in entry]
+    statuses = [status for answer in answers for status in answer["calls"]]
+    return Summary(
+        answers=len(answers),
+        calls=len(statuses),
+        mended=statuses.count("repaired"),
+        refused=statuses.count("refused"),
+        observed=bool(answers) and all(answer["observed"] for answer in answers),
+        warnings=list(dict.fromkeys(entry["warning"] for entry in entries if "warning" in entry)),
+        reasons=[entry["no_answer"] for entry in entries if "no_answer" in entry],
+    )
+
+
+def _entry(line: bytes) -> dict[str, Any]:
+    """One line; nothing if the proxy was killed while it wrote it."""
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return {}

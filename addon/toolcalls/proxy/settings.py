@@ -11,8 +11,9 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
 
 from .. import policy
-from ..recording.captured import MAX_KEPT
 from ..recording.record import Recorder
+from ..recording.store import NotPrivate
+from ..recording.transcript import MAX_KEPT
 from . import hosts
 from .body_stream import MAX_KEPT_UNOBSERVED
 
@@ -96,6 +97,11 @@ class Settings:
         except OSError as error:
             raise policy.BadOption(
                 f"toolfix_record={directory!r} cannot be written ({error.strerror}): name another directory."
+            ) from None
+        except NotPrivate:
+            raise policy.BadOption(
+                f"toolfix_record={directory!r} can be written by others: name a directory that does not exist yet, "
+                "which toolfix makes private, or take the right to write from them (chmod go-w)."
             ) from None
         self.close()
         self.recorder = recorder

@@ -1,23 +1,30 @@
-"""WebSockets: Codex uses Responses over them, with one event in each message."""
+"""WebSockets: Codex uses Responses over them, with one event in each message.
+
+Several messages may have to be sent instead of one. mitmproxy can inject messages, but an injected message is sent
+after everything that arrived in the same read, even after the closing of the socket: a call would follow the end of
+its answer, or be lost. mitmproxy's `Fragmentizer` turns content into frames, so it is patched to send a
+`MessageBatch` as several messages. That class is not part of mitmproxy's public interface: if it is missing, the
+script still loads, and injects.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import http
+from mitmproxy import ctx, http
+from mitmproxy.proxy.layers import websocket as layer
+from mitmproxy.websocket import WebSocketMessage
 
-from ..recording.frames import SocketTranscript
+from ..recording.transcript import SocketTranscript
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
-from .call_log import CallLog
-from .exchanges import socket_exchange_of
-from .flows import endpoint, socket_exchanges, socket_logs, sockets
-from .hold_timer import HoldTimer
-from .kept_messages import KeptMessages
-from .message_batch import deliver
+from .body_stream import HoldTimer
+from .flows import SocketState, exchange_of, sockets
+from .log_lines import CallLog, endpoint
 from .reporting import Reporter
 from .settings import Settings
 
@@ -36,30 +43,27 @@ class WebSocketFlows:
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
-        self._exchanges = socket_exchanges
         self._kept = KeptMessages()
         self._clock = clock
-        self._timers: WeakKeyDictionary[http.HTTPFlow, HoldTimer] = WeakKeyDictionary()
-        self._logs = socket_logs
 
     def start(self, flow: http.HTTPFlow) -> None:
-        socket = self._sockets[flow] = ResponsesSocket(self._settings.policy, self._refusals)
-        self._logs[flow] = CallLog(endpoint(flow))
+        socket = ResponsesSocket(self._settings.policy, self._refusals)
+        log = CallLog(flow, observed=self._settings.observes)
+        state = self._sockets[flow] = SocketState(socket, log, HoldTimer(self._clock()))
         if self._settings.recorder:
-            exchange = socket_exchange_of(flow, socket.outcomes, self._settings.texts)
-            self._exchanges[flow] = exchange
-            self._settings.recorder.begin(exchange)
+            options = self._settings.texts
+            state.exchange = exchange_of(flow, "responses", state.transcript, socket.outcomes, options)
+            self._settings.recorder.begin(state.exchange)
         self._reporter.summary.answer([], observed=self._settings.observes)
 
     def message(self, flow: http.HTTPFlow) -> None:
         """Take a message of either side, and send what it becomes."""
         self._kept.add_last(flow, self._settings.most_kept)
-        socket = self._sockets.get(flow)
+        state = self._sockets.get(flow)
         message = flow.websocket.messages[-1] if flow.websocket else None
-        if socket is None or message is None or message.injected:
+        if state is None or message is None or message.injected:
             return
-        transcript = self._exchanges[flow].transcript if flow in self._exchanges else SocketTranscript()
-        assert isinstance(transcript, SocketTranscript)
+        socket, transcript = state.socket, state.transcript if state.exchange else SocketTranscript()
         content = message.text if message.is_text else message.content
         transcript.before.add(message.from_client, content)
         if not message.is_text:
@@ -77,48 +81,120 @@ class WebSocketFlows:
             frames = socket.server_message(message.text)
             for frame in frames:
                 transcript.after.add(False, frame)
-            self._report(flow, socket, known)
+            self._report(state, known)
             if not transcript.before.complete:
                 # The recording has reached its limit, so it keeps no more calls either.
                 del socket.outcomes[known:]
             if not self._settings.observes:
-                outgoing = self._keep_alive(flow, socket, frames)
+                outgoing = self._keep_alive(state, frames)
                 if outgoing != [message.text]:
                     deliver(flow, message, outgoing)
 
-    def _keep_alive(self, flow: http.HTTPFlow, socket: ResponsesSocket, frames: list[str]) -> list[str]:
+    def _keep_alive(self, state: SocketState, frames: list[str]) -> list[str]:
         """Add a keep-alive message if one is due while a call is held. It is not recorded."""
-        now = self._clock()
-        timer = self._timers.setdefault(flow, HoldTimer(now))
-        held = socket.holding or timer.running
-        due = held and timer.keep_alive_due(now, holding=socket.holding, sent_data=bool(frames))
-        message = socket.keep_alive() if due else ""
+        holding = state.socket.holding
+        due = (holding or state.timer.running) and state.timer.keep_alive_due(
+            self._clock(), holding=holding, sent_data=bool(frames)
+        )
+        message = state.socket.keep_alive() if due else ""
         return [message] if message else frames
 
-    def _report(self, flow: http.HTTPFlow, socket: ResponsesSocket, known: int) -> None:
+    def _report(self, state: SocketState, known: int) -> None:
         """Report the calls of the last message. `known`: how many calls there were before it."""
+        socket = state.socket
         outcomes = socket.outcomes[known:]
         for outcome in outcomes:
-            self._logs[flow].decided(outcome)
-        self._reporter.calls(flow, outcomes)
+            state.log.decided(outcome)
+        state.log.calls(outcomes)
         if outcomes:
             self._reporter.summary.answer(outcomes, observed=self._settings.observes)
         self._reporter.metrics.called("responses", outcomes, socket.seconds)
         # A socket lives for hours, and only a recording needs all of its calls.
         socket.seconds.clear()
-        if flow not in self._exchanges:
+        if not state.exchange:
             socket.outcomes.clear()
 
     def end(self, flow: http.HTTPFlow) -> None:
-        socket = self._sockets.pop(flow, None)
-        exchange = self._exchanges.pop(flow, None)
-        if socket is None:
+        state = self._sockets.pop(flow, None)
+        if state is None:
             return
-        self._logs.pop(flow).done()
-        self._reporter.metrics.answered("responses", failed=socket.failure is not None)
-        if self._settings.recorder and exchange:
-            self._settings.recorder.write(exchange)
-        if socket.failure is not None:
-            logger.error(
-                f"{endpoint(flow)}: toolfix failed ({socket.failure!r}) and let the messages pass unchanged."
-            )
+        failure = state.socket.failure
+        state.log.done()
+        self._reporter.metrics.answered("responses", failed_open=failure is not None)
+        if self._settings.recorder and state.exchange:
+            self._settings.recorder.write(state.exchange)
+        if failure is not None:
+            logger.error(f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the messages pass unchanged.")
+
+
+_AROUND = 512
+"""The bytes that a message needs besides its content."""
+
+
+class KeptMessages:
+    """Drops the oldest messages of a socket when its messages exceed a number of bytes."""
+
+    def __init__(self) -> None:
+        self._sizes: WeakKeyDictionary[http.HTTPFlow, int] = WeakKeyDictionary()
+
+    def add_last(self, flow: http.HTTPFlow, most: int) -> None:
+        """Count the last message of a flow, which is never dropped, because it is still being sent."""
+        messages = flow.websocket.messages if flow.websocket else []
+        size = self._sizes.get(flow, 0) + sum(map(_size, messages[-1:]))
+        if size > most:
+            # Counted again, because messages may have been changed since. Down to half, so that this happens rarely.
+            size = sum(map(_size, messages))
+            number = 0
+            while number < len(messages) - 1 and size > most // 2:
+                size -= _size(messages[number])
+                number += 1
+            del messages[:number]
+        self._sizes[flow] = size
+
+
+def _size(message: WebSocketMessage) -> int:
+    return len(message.content) + _AROUND
+
+
+class MessageBatch(bytes):
+    """Content that is sent as several messages. Read as bytes, it is these messages, one per line."""
+
+    messages: tuple[bytes, ...]
+
+    def __new__(cls, texts: Sequence[str]) -> MessageBatch:
+        messages = tuple(text.encode("utf-8", "surrogatepass") for text in texts)
+        batch = super().__new__(cls, b"\n".join(messages))
+        batch.messages = messages
+        return batch
+
+
+def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]) -> None:
+    """Send these texts instead of the message; drop the message if there are none."""
+    if not texts:
+        message.drop()  # type: ignore[no-untyped-call]
+    elif len(texts) == 1:
+        message.text = texts[0]
+    elif PATCHED:
+        message.content = MessageBatch(texts)
+    else:
+        message.text = texts[0]
+        for text in texts[1:]:
+            ctx.master.commands.call("inject.websocket", flow, True, text.encode("utf-8", "surrogatepass"), True)
+
+
+def _patch_fragmentizer() -> bool:
+    """Make mitmproxy send a `MessageBatch` as several messages. False if this mitmproxy has no such class."""
+    known = getattr(layer, "Fragmentizer", None)
+    if known is None:
+        return False
+    send_one = known.__call__
+
+    def send_each(self: Any, content: bytes) -> Iterator[Any]:
+        for message in content.messages if isinstance(content, MessageBatch) else (content,):
+            yield from send_one(self, message)
+
+    known.__call__ = send_each
+    return True
+
+
+PATCHED = _patch_fragmentizer()

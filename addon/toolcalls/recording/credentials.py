@@ -30,6 +30,7 @@ KEYS: Final = (
     KeyShape("csk- pplx- gsk_ xai- nvapi- tgp_v1_ pcsk_ tvly- lsv2_pt_ lsv2_sk_", 16),
     KeyShape("hf_ fw_ r8_ jina_ e2b_ rpa_", 16, mixed=True),
     KeyShape("AIza", 30),
+    KeyShape("GOCSPX-", 20),
     KeyShape("ABSK", 40, _BASE64),
     KeyShape("AQVN", 30),
     # Clouds and platforms
@@ -59,7 +60,7 @@ KEYS: Final = (
     KeyShape("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs- xapp-", 10),
     KeyShape("key-", 32, _HEX),
     KeyShape("SK AC", 32, _HEX),
-    KeyShape("AGE-SECRET-KEY-1", 20, _CAPITALS),
+    KeyShape("AGE-SECRET-KEY-1 AGE-SECRET-KEY-PQ-1", 20, _CAPITALS),
 )
 """Keys without a dot: they are looked for in every long run of letters, digits, `_` and `-`."""
 
@@ -75,6 +76,7 @@ OTHER_SHAPES: Final = (
 MARKED: Final = {
     "ya29.": r"ya29\.(?P<secret>[A-Za-z0-9_-]{16,})",
     "aq.": r"AQ\.(?P<secret>[A-Za-z0-9_-]{20,})",
+    "1//0": r"1//0(?P<secret>[A-Za-z0-9_-]{30,})",  # Google's refresh tokens
     "sg.": r"SG\.(?P<secret>[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,})",
     "hvs.": r"hvs\.(?P<secret>[A-Za-z0-9_-]{20,})",
     "hvb.": r"hvb\.(?P<secret>[A-Za-z0-9_-]{20,})",
@@ -86,12 +88,34 @@ MARKED: Final = {
     "fm2_": r"fm2_(?P<secret>[A-Za-z0-9+/=,_-]{40,})",  # Fly.io
     "glc_eyj": r"glc_(?P<secret>eyJ[A-Za-z0-9+/=_-]{20,})",  # Grafana Cloud
     "sntrys_eyj": r"sntrys_(?P<secret>eyJ[A-Za-z0-9+/=_-]{20,})",  # Sentry
+    # AWS: the key behind its id, as in the table that the console gives
+    **dict.fromkeys(
+        ("akia", "asia"),
+        r"A[KS]IA[A-Z0-9]{16}\\{0,3}[\"']?(?:[,;|:\s]|\\{1,4}t){1,4}\\{0,3}[\"']?(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+])",
+    ),
     "base64:": r"base64:(?P<secret>[A-Za-z0-9+/]{43}=)(?![A-Za-z0-9+/=])",  # Laravel
     ":aa": r"(?<=[0-9]):(?P<secret>AA[A-Za-z0-9_-]{32,})",  # Telegram: the number of a bot and its token
     **dict.fromkeys(("$5$", "$6$", "$y$"), r"\$(?:5|6|y)\$(?P<secret>[A-Za-z0-9./=$]{40,})"),  # /etc/shadow
     **dict.fromkeys(("$2a$", "$2b$", "$2y$"), r"\$2[aby]\$(?P<secret>[0-9]{2}\$[A-Za-z0-9./]{53})"),
 }
 """Keys that contain other characters than letters, digits, `_` and `-`, by the mark to search for."""
+
+BEFORE: Final = dict.fromkeys(
+    ("@tcp(", "@unix(", "@cloudsql("), r"(?P<user>[^\s:@\"'\\]{1,64}):(?P<secret>[^\s\"'\\]{1,128})\Z"
+)
+"""Passwords that stand before the mark to search for: the data sources of Go."""
+
+_NUMBER = r"(?:\ {0,8}L?[0-9]{1,8}(?:→|\\{1,4}u2192|\||:|-|\\{1,4}t|\t|\ ){1,3}\ ?|[>\ ]{1,8}|-(?!-)){0,1}"
+KEY_LINE_ENDS: Final = rf"(?:(?:\\{{1,4}}[nr]|[\r\n]){{1,4}}{_NUMBER}(?:[A-Za-z-]{{4,12}}:\ [^\r\n\\\"]{{1,100}})?)"
+"""A line end in a private key, with what tools write before the next line (its number) and the key's own headers."""
+KEY_LINES: Final = rf"(?:[A-Za-z0-9+/=\ ]|{KEY_LINE_ENDS})"
+"""A piece of a private key."""
+KEY_BODIES: Final = (
+    *("b3BlbnNzaC1rZXktdjE", "IBAAKCAQEA", "IBAAKCAgEA", "IBADANBgkqhkiG9w0BAQEFAAS"),
+    *("MHcCAQEEI", "MIGkAgEBBDA", "MC4CAQAwBQYDK2VwBCI"),
+)
+"""What stands near the beginning of a private key, for keys whose first line is not shown: OpenSSH, RSA, PKCS 8, two
+elliptic curves, Ed25519."""
 
 HOOKS: Final = {
     "hooks.slack.com/": r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{20,})",
@@ -117,8 +141,49 @@ _GAP = r"(?:\s|\\{1,4}[nrt]){1,16}"
 _USER = r"[^\s:\"'\\]{1,64}"
 _NAME = r"[\w.-]{0,64}(?:key|token|secret|passw(?:or)?d|pass|pwd|salt|_pat)"
 _STRING = r"\\{0,3}[\"'](?!\$|\{\{|<)(?P<secret>[^\"'\\\r\n]{4,256})\\{0,3}[\"']"
+_QUOTED = r"""
+    (?P<quote>"(?P<a>(?:[^"\\\r\n]|\\.){LEAST,4096})"
+    | '(?P<b>(?:[^'"\\\r\n]|\\[^"]){LEAST,4096})'
+    | \\"(?P<c>(?:[^"\\\r\n]|\\u[0-9a-fA-F]{4}|\\\\\\\\|\\\\\\"|\\\\[^\\"]){LEAST,4096}))
+"""
+
+
+def quoted(least: int) -> str:
+    """A whole quoted value: a string of JSON or Python, or such a string inside a JSON string, its quotes escaped."""
+    return _QUOTED.replace("LEAST", str(least))
+
+
+_FROM = rf"\\{{0,3}}[\"']?(?:{_VARIABLE}|<|\$\()"
+"""A value that comes from elsewhere."""
+_VALUE = (
+    rf"(?!{_FROM})(?:\\{{0,3}}\"(?P<a>[^\"\\\r\n]{{3,1024}})|'(?P<b>[^'\\\r\n]{{3,1024}})"
+    r"|(?P<bare>[^\s\"'\\|]{3,1024}))"
+)
+"""The value of an option: quoted, or a word."""
+_LINE = r"(?:[\r\n]|\\{1,4}[nr]){1,2}"
+_FORMAT = rf"(?:{_QUOTE}%s(?:\\{{1,4}}n)?{_QUOTE}\s{{1,4}})?"
+_PIPED = rf"\s{{1,4}}(?:-[neE]{{1,3}}\s{{1,4}})?{_FORMAT}{_VALUE}(?:\\{{1,4}}n)?{_QUOTE}\s{{0,4}}\|\s{{0,4}}"
+_SUDO_S = r"sudo\s(?:-[A-Za-z-]{1,20}\s{1,4}(?:[\w.]{1,32}\s{1,4})?){0,4}(?:(?-i:-[A-Za-z]{0,4}S)|--stdin)"
+_COOKIE = rf"[^\s\"'\\=;]{{1,64}}=(?!{_FROM})"
+_TAKES_A_PASSWORD = (
+    rf"(?:{_SUDO_S}|su\s|gh\ secret\ set\s|wrangler\ secret\ put\s"
+    r"|(?:docker|podman|helm|gh|oras|vercel|flyctl|gcloud)\s[^\r\n|;]{0,200}(?:--password-stdin|--with-token|--data-file=-))"
+)
 COMMANDS: Final = {
     "curl ": rf"curl{_OPTIONS}(?:-u|-U|--user|--proxy-user)[\s=]{{0,2}}{_QUOTE}{_USER}:(?!//){_GIVEN}",
+    "curl": rf"curl\s(?:[^\r\n|;]{{0,300}}?\s)??(?:(?-i:-b)|--cookie)[\s=]{{0,2}}"
+    rf"(?:\\{{0,3}}[\"']{_COOKIE}(?P<a>[^\"'\\\r\n]{{3,4096}})|{_COOKIE}(?P<bare>[^\s\"'\\]{{3,4096}}))",
+    "echo": rf"echo{_PIPED}{_TAKES_A_PASSWORD}",
+    "printf": rf"printf{_PIPED}{_TAKES_A_PASSWORD}",
+    "yes ": rf"yes{_PIPED}{_TAKES_A_PASSWORD}",
+    "sudo": rf"{_SUDO_S}[^\r\n|;<]{{0,200}}(?:<<<\s{{0,4}}|<<-?\s?{_QUOTE}\w{{1,16}}{_QUOTE}{_LINE}){_VALUE}",
+    "wrangler secret put": rf"wrangler\ secret\ put\s[^\r\n|;<]{{0,200}}<<<\s{{0,4}}{_VALUE}",
+    "aws": rf"aws\s(?:configure\ set\s{{1,4}}[\w.-]{{0,64}}(?:key|token)\s{{1,4}}"
+    rf"|(?:secretsmanager{_OPTIONS}--secret-string|ssm\s[^\r\n|;]{{0,300}}?SecureString{_OPTIONS}--value)[\s=]{{1,2}}){_VALUE}",
+    ":_authtoken ": rf":_authtoken\s{{1,4}}{_QUOTE}{_GIVEN}",
+    "az keyvault": rf"az\ keyvault\ secret\ set{_OPTIONS}--value[\s=]{{1,2}}{_VALUE}",
+    "--from-literal": rf"--from-literal[\s=]{{1,2}}{_QUOTE}[^\s\"'\\=]{{1,64}}={_VALUE}",
+    "gh secret set": rf"gh\ secret\ set{_OPTIONS}(?:(?-i:-b)|--body)[\s=]{{0,2}}{_VALUE}",
     "http ": rf"http{_OPTIONS}(?:-a|--auth)[\s=]{{1,2}}{_QUOTE}{_USER}:(?!//){_GIVEN}",
     "mysql": rf"mysql(?:dump|admin|import|sh)?{_OPTIONS}-p{_QUOTE}(?P<secret>[^\s\"'\\-][^\s\"'\\]{{2,128}})",
     "sshpass": rf"sshpass\s{{1,4}}-p\s{{0,4}}{_QUOTE}{_GIVEN}",
@@ -143,15 +208,45 @@ COMMANDS: Final = {
 }
 """Where commands take a password that has no name before it, by the word to search for."""
 
+_ESCAPES = ("\\", "\\\\\\")
+"""What stands before a quotation mark in a JSON string, and in a JSON string inside of one."""
+_STRING_END = r"\\{0,3}\""
+_PASSWORD_NAME = (
+    rf"{_NAME}(?:[_-](?:prod|production|dev|test|staging|live|old|new|main|base64|b64|hex|[0-9]{{1,2}}))?"
+)
+_NEXT = (
+    r"(?:,|\s|\\{1,3}[nr]|\\{0,3}\"(?!value|name|key)\w{1,32}\\{0,3}\"\s?:\s?"
+    r"(?:\\{0,3}\"[^\"\\\r\n]{0,64}\\{0,3}\"|\w{1,16})){1,40}"
+)
+_GIVEN_VALUE = (
+    rf"{_QUOTE}\s?:\s{{0,4}}(?!{_QUOTE}{NO_SECRET})"
+    rf"(?:{quoted(4)}|\\{{3}}\"(?P<secret>(?:[^\"\\\r\n]|(?>\\{{4,8}})\"?){{4,1024}})"
+    r"|\\{0,3}[\"']?(?P<bare>[^\s\"'\\,;}{)(<>\[\]]{4,256}))"
+)
 PLACES: Final = {
     "login": rf"login{_GAP}{_USER}{_GAP}password{_GAP}{_GIVEN}",  # .netrc
     ":5432:": rf":5432:[^\s:]{{1,64}}:{_USER}:{_GIVEN}",  # .pgpass
     "jdbc:oracle:": r"jdbc:oracle:[a-z]{2,8}:[^\s/@]{1,64}/(?P<secret>[^\s@\"'\\]{3,128})@",
     **dict.fromkeys(
-        ("name: ", 'name":', 'name\\":'),  # the environment of a container
-        rf"name\\{{0,3}}[\"']?:\s{{0,4}}{_QUOTE}{_NAME}{_QUOTE}(?:,|\s|\\{{1,3}}[nr]){{1,40}}{_QUOTE}value{_QUOTE}:"
-        rf"\s{{0,4}}{_QUOTE}(?!{NO_SECRET})(?P<secret>[^\s\"'\\,;}}{{)(<>\[\]]{{4,256}})",
+        (
+            *("name: ", "name':"),
+            *(f'name{escape}"{space}:' for escape in ("", *_ESCAPES) for space in ("", " ")),
+        ),  # the environment of a container
+        rf"name\\{{0,3}}[\"']?\s?:\s{{0,4}}{_QUOTE}{_PASSWORD_NAME}{_QUOTE}{_NEXT}{_QUOTE}value{_GIVEN_VALUE}",
     ),
+    "key: ": rf"key:\s{{1,4}}{_QUOTE}{_PASSWORD_NAME}{_QUOTE}{_NEXT}value{_GIVEN_VALUE}",
+    **dict.fromkeys(
+        ('key":', *(f'key{escape}":' for escape in _ESCAPES)),
+        rf"key{_STRING_END}:\s{{0,4}}{_STRING_END}{_PASSWORD_NAME}{_STRING_END}{_NEXT}{_STRING_END}(?:\w{{1,16}})?value{_GIVEN_VALUE}",
+    ),
+    **dict.fromkeys(
+        ('value":', *(f'value{escape}":' for escape in _ESCAPES)),
+        rf"value{_STRING_END}:\s{{0,4}}{_STRING_END}(?!{NO_SECRET})(?P<secret>[^\"\\\r\n]{{4,1024}}){_STRING_END},(?:\s|\\{{1,3}}[nr]){{0,40}}"
+        rf"{_STRING_END}(?:name|key){_STRING_END}:\s{{0,4}}{_STRING_END}{_PASSWORD_NAME}{_STRING_END}",
+    ),
+    # The password of a new user, in the table that AWS gives
+    "user name,password,": rf"user\ name,password,[^\r\n\\]{{1,200}}{_LINE}[^,\r\n\\]{{1,64}},"
+    r"(?P<secret>[^,\"\\\r\n]{4,128}),",
     "key=": rf"key=\\{{0,3}}\"{_NAME}\\{{0,3}}\"\s{{1,4}}value={_STRING}",  # .NET
     "variable ": rf"variable\s\\{{0,3}}\"{_NAME}\w{{0,16}}\\{{0,3}}\"\s{{0,4}}"
     rf"\{{[^}}]{{0,300}}?default\s{{0,16}}=\s{{0,4}}{_STRING}",  # Terraform
@@ -202,9 +297,9 @@ NAMES: Final = (
 
 NAMED: Final = (
     r"secret(?!ar|name|ref|s?_?manager)|passw(?:or)?d|passwd|passphrase|session[_-]?(?:id|key|token)|cookie|credential|(?<=[cx])srf"
-    r"|[_-]pass(?:wd)?|(?<![a-z])pwd|(?<=[_-])pwd|sshpass|contrase(?:ñ|n|\\u00f1)a|passwort|kennwort|senha|wachtwoord"
+    r"|[_-]pass(?:wd)?|(?:(?<![a-z])|(?<=\\[nrt]))pwd|(?<=[_-])pwd|sshpass|contrase(?:ñ|n|\\u00f1)a|passwort|kennwort|senha|wachtwoord"
     r"|parola|haslo|sifre|heslo|jelszo|salasana|losenord|mot[_\ ]?de[_\ ]?passe|adgangskode|пароль|Пароль|密码|密碼"
-    r"|(?<![a-z])psk|(?<=[_-])psk|パスワード|비밀번호|hasło|şifre|lösenord|jelszó|\\u5bc6\\u7801|\\u5bc6\\u78bc|\\u043f\\u0430\\u0440\\u043e\\u043b\\u044c"
+    r"|(?:(?<![a-z])|(?<=\\[nrt]))psk|(?<=[_-])psk|パスワード|비밀번호|hasło|şifre|lösenord|jelszó|\\u5bc6\\u7801|\\u5bc6\\u78bc|\\u043f\\u0430\\u0440\\u043e\\u043b\\u044c"
 )
 """A pattern for these names."""
 

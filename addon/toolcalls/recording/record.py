@@ -6,8 +6,10 @@ ends or is killed before that, its recording says that it is not complete.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import platform
+import queue
 import re
 import shutil
 import threading
@@ -16,18 +18,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import __version__
 from ..outcome import Outcome
 from ..policy import BY_NAME
 from ..wire.encoding import Corrupt, Inflated, decoder
-from . import frames, store
-from .body_transcript import BodyTranscript
-from .captured import MAX_KEPT, CapturedBytes
-from .frames import SocketTranscript
+from . import store
 from .redact import redact_bytes
-from .writer import BackgroundWriter
+from .transcript import MAX_KEPT, BodyTranscript, CapturedBytes, SocketTranscript, frame_lines
 
 logger = logging.getLogger("toolfix")
 
@@ -35,10 +34,17 @@ MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
 """The most bytes in the directory of recordings. At the limit recording stops; nothing is deleted."""
 LOOK_AGAIN_SECONDS = 30.0
 """The time after which a full directory is measured again."""
+MAX_JOBS = 512
+MAX_BYTES = 256 * 1024 * 1024
+"""The most bytes that may wait to be written."""
 FIRST_PART_SECONDS = 2.0
+TICK_SECONDS = 0.5
+STEP_BACK_SECONDS = 0.0005
+LAST_SECONDS = 20.0
+"""How long the end of the proxy waits for recordings that are still to be written."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Exchange:
     """Everything about one flow that a recording keeps. The bytes are not copied."""
 
@@ -48,19 +54,15 @@ class Exchange:
     path: str
     status: int
     content_type: str
-    encoding: str
     id: str
-    seed: Callable[[], str]
     started: float
     options: dict[str, str]
-    request: bytes
     transcript: BodyTranscript | SocketTranscript
     """What has arrived and what was sent so far."""
     outcomes: list[Outcome]
-    broken: bool = False
-    """The connection broke before the end of the answer, so what was held never reached the client."""
-    over: bool = False
-    """The flow is over: nothing more will be added."""
+    encoding: str = ""
+    seed: Callable[[], str] = str
+    request: bytes = b""
     request_after: bytes | None = None
     """The mended request, if the request was changed."""
     request_steps: dict[str, int] = field(default_factory=dict)
@@ -69,16 +71,19 @@ class Exchange:
     """The reasons of earlier refusals that were added to the request, by the id of the call."""
     given_back: dict[str, Any] = field(default_factory=dict)
     """The reasoning and signatures that were given back to the host, by the number of the message."""
+    broken: bool = False
+    """The connection broke before the end of the answer, so what was held never reached the client."""
+    over: bool = False
+    """The flow is over: nothing more will be added."""
+    next_part: float = 0.0
+    """When the next part of a flow that lasts is written."""
+    wait: float = FIRST_PART_SECONDS
+    """The seconds from the part before it."""
 
     @property
     def size(self) -> int:
         bodies = (self.transcript.before, self.transcript.after)
         return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
-
-    @property
-    def most(self) -> int:
-        """The most bytes kept of an answer. Fewer if recording was turned on while the answer was arriving."""
-        return self.transcript.before.limit if isinstance(self.transcript.before, CapturedBytes) else MAX_KEPT
 
     @property
     def whole(self) -> bool:
@@ -92,82 +97,118 @@ class Recorder:
     def __init__(self, directory: str) -> None:
         self.directory = Path(directory).expanduser()
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        store.make_private(self.directory)
         probe = self.directory / ".toolfix"
         store.private_file(probe, b"")
         probe.unlink()
         self.written = 0
         self.lost = 0
-        self._last_error = ""
+        self._problem = ""
         """Why recordings are lost at the moment; empty while none is."""
         self._lost_before = 0
         self._used: int | None = None
         self._measured = 0.0
-        self._live: dict[int, tuple[Exchange, float, float]] = {}
         self._lock = threading.Lock()
-        self._writer = BackgroundWriter(self._write, self._write_parts, "toolfix-record")
+        self._live: set[Exchange] = set()
+        self._queue: queue.Queue[Exchange | None] = queue.Queue(MAX_JOBS)
+        self._waiting = 0
+        """The bytes in the queue."""
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="toolfix-record", daemon=True)
+        self._thread.start()
+
+    # Called by the proxy, which never waits
 
     def begin(self, exchange: Exchange) -> None:
         """Take a flow whose answer begins. Parts of it are written while it lasts."""
+        exchange.next_part = time.monotonic() + FIRST_PART_SECONDS
         with self._lock:
-            self._live[id(exchange)] = (exchange, time.monotonic() + FIRST_PART_SECONDS, FIRST_PART_SECONDS)
+            self._live.add(exchange)
 
     def write(self, exchange: Exchange) -> None:
         """Take a flow that is over."""
         exchange.over = True
-        with self._lock:
-            self._live.pop(id(exchange), None)
         if not exchange.whole:
+            before = exchange.transcript.before
+            most = before.limit if isinstance(before, CapturedBytes) else MAX_KEPT
             logger.warning(
-                f"toolfix recorded only the first {exchange.most // 2**20} MiB of an answer from {exchange.host}; "
+                f"toolfix recorded only the first {most // 2**20} MiB of an answer from {exchange.host}; "
                 "the client got all of it."
             )
-        if not self._writer.offer(exchange, exchange.size):
-            self._lose("too much is waiting to be written")
+        self._offer(exchange)
 
     def close(self) -> None:
         """Write everything that waits, and what has arrived of the flows that are not over."""
-        with self._lock:
-            parts = [exchange for exchange, _, _ in self._live.values()]
-            self._live.clear()
-        for exchange in parts:
-            if not self._writer.offer(exchange, exchange.size):
-                self._lose("too much is waiting to be written")
-        if not self._writer.close():
+        for exchange in list(self._live):
+            self._offer(exchange)
+        self._closing = True
+        with contextlib.suppress(queue.Full):
+            self._queue.put(None, timeout=LAST_SECONDS)
+        self._thread.join(LAST_SECONDS)
+        if self._thread.is_alive():
             logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not respond.")
+
+    def _offer(self, exchange: Exchange) -> None:
+        with self._lock:
+            self._live.discard(exchange)
+            fits = not self._closing and self._waiting + exchange.size <= MAX_BYTES
+            fits = fits and not self._queue.full()
+            if fits:
+                self._waiting += exchange.size
+                self._queue.put(exchange)
+        if not fits:
+            self._lose("too much is waiting to be written")
+
+    # The thread
+
+    def _run(self) -> None:
+        due = time.monotonic() + TICK_SECONDS
+        while True:
+            with contextlib.suppress(queue.Empty):
+                exchange = self._queue.get(timeout=max(0.0, due - time.monotonic()))
+                if exchange is None:
+                    return
+                self._put(exchange)
+                with self._lock:
+                    self._waiting -= exchange.size
+            if time.monotonic() >= due:
+                self._write_parts()
+                due = time.monotonic() + TICK_SECONDS
 
     def _write_parts(self) -> None:
         """Write what has arrived of the flows that have lasted for some time."""
         now = time.monotonic()
         with self._lock:
-            due = [exchange for exchange, at, _ in self._live.values() if at <= now]
-            for exchange in due:
-                wait = 2 * self._live[id(exchange)][2]
-                self._live[id(exchange)] = (exchange, now + wait, wait)
+            due = [exchange for exchange in self._live if exchange.next_part <= now]
         for exchange in due:
-            if not exchange.over:
-                self._put(exchange, over=False)
+            exchange.wait *= 2
+            exchange.next_part = now + exchange.wait
+            self._put(exchange)
 
-    def _write(self, exchange: Exchange) -> None:
-        self._put(exchange, over=exchange.over)
-
-    def _put(self, exchange: Exchange, *, over: bool) -> None:
-        """Write a flow. `over`: it is complete. If it ends while a part is being written, it is written again."""
+    def _put(self, exchange: Exchange) -> None:
+        over = exchange.over  # If it ends while a part is being written, it is written again.
         try:
             if not self._has_room(exchange.size):
                 full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
                 return self._lose(full, over)
-            used = write_recording(self.directory / directory_name(exchange), exchange, self._writer.step_back)
+            used = write_recording(self.directory / directory_name(exchange), exchange, self._step_back)
         except OSError as error:
             return self._lose(error.strerror or str(error), over)
+        except Exception:
+            return logger.exception("toolfix could not write a recording; the answer was not touched.")
         self._used = (self._used or 0) + used
-        if over:
-            self.written += 1
-        if self._last_error:
+        self.written += over
+        if self._problem:
             lost = self.lost - self._lost_before
             words = "1 recording was lost" if lost == 1 else f"{lost} recordings were lost"
             logger.info(f"toolfix records to {self.directory} again; {words}.")
-            self._last_error = ""
+            self._problem = ""
         return None
+
+    def _step_back(self) -> None:
+        """Let the event loop run."""
+        if not self._closing:
+            time.sleep(STEP_BACK_SECONDS)
 
     def _has_room(self, size: int) -> bool:
         now = time.monotonic()
@@ -181,10 +222,9 @@ class Recorder:
 
         `for_good`: this is a loss, not a part of a flow that will be written again.
         """
-        if why != self._last_error:
-            if not self._last_error:
-                self._lost_before = self.lost
-            self._last_error = why
+        if why != self._problem:
+            self._lost_before = self._lost_before if self._problem else self.lost
+            self._problem = why
             logger.error(
                 f"toolfix cannot write recordings to {self.directory} at the moment ({why}); "
                 "answers are still mended."
@@ -207,15 +247,15 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
     new = not directory.exists()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     used = 0
-    bodies = _bodies(exchange)
+    suffix, files = _files(exchange)
     try:
-        for name, data in _files(exchange, bodies, step_back).items():
+        for name, data in files.items():
             step_back()
             masked = redact_bytes(data, step_back)
             store.private_file(directory / name, masked)
             used += len(masked)
         if not new:
-            store.remove_others(directory, bodies.suffix)
+            store.remove_others(directory, suffix)
     except OSError:
         if new:
             shutil.rmtree(directory, ignore_errors=True)
@@ -223,38 +263,36 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
     return used
 
 
-def _files(exchange: Exchange, bodies: _Bodies, step_back: Callable[[], None]) -> dict[str, bytes]:
-    """The content of each file by its name, in the order in which they are written."""
-    return {
-        "request.json": exchange.request[:MAX_KEPT],
-        **({store.REQUEST_AFTER: exchange.request_after} if exchange.request_after is not None else {}),
-        f"before{bodies.suffix}": bodies.before,
-        f"after{bodies.suffix}": bodies.after,
-        "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
-        "flow.json": store.pretty_flow(_flow(exchange, bodies.over), bodies.chunks, step_back),
-    }
+def _files(exchange: Exchange) -> tuple[str, dict[str, bytes]]:
+    """The suffix of the bodies, and each file by its name, in the order in which they are written.
 
-
-class _Bodies(NamedTuple):
-    """What has arrived and what was sent so far, of a flow that may not be over."""
-
-    suffix: str
-    over: bool
-    before: bytes
-    after: bytes
-    chunks: list[store.Chunk]
-
-
-def _bodies(exchange: Exchange) -> _Bodies:
+    The flow may not be over, so each list is copied before it is read.
+    """
     over, transcript = exchange.over, exchange.transcript
+    chunks: list[store.Chunk] = []
     if isinstance(transcript, SocketTranscript):
-        before_frames, after_frames = transcript.before.frames[:], transcript.after.frames[:]
-        start = before_frames[0].when if before_frames else 0.0
-        return _Bodies(".jsonl", over, frames.lines(before_frames, start), frames.lines(after_frames, start), [])
-    pieces = decoded(transcript.before, exchange.encoding)
-    before = b"".join(pieces)
-    chunks = _chunks(pieces, transcript.before.times[:])
-    return _Bodies(store.suffix_of(before), over, before, transcript.after.joined(), chunks)
+        suffix = ".jsonl"
+        arrived, sent = transcript.before.frames[:], transcript.after.frames[:]
+        start = arrived[0].when if arrived else 0.0
+        before, after = frame_lines(arrived, start), frame_lines(sent, start)
+    else:
+        pieces = decoded(transcript.before, exchange.encoding)
+        before, after = b"".join(pieces), transcript.after.joined()
+        suffix = store.suffix_of(before)
+        offset = 0
+        times = transcript.before.times[:]
+        for piece, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
+            chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
+            offset += len(piece)
+    changed = {} if exchange.request_after is None else {store.REQUEST_AFTER: exchange.request_after}
+    return suffix, {
+        "request.json": exchange.request[:MAX_KEPT],
+        **changed,
+        f"before{suffix}": before,
+        f"after{suffix}": after,
+        "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
+        "flow.json": store.pretty_flow(_flow(exchange, over), chunks),
+    }
 
 
 def decoded(kept: CapturedBytes, encoding: str) -> list[bytes]:
@@ -281,15 +319,6 @@ def decoded(kept: CapturedBytes, encoding: str) -> list[bytes]:
     return pieces
 
 
-def _chunks(pieces: list[bytes], times: list[float]) -> list[store.Chunk]:
-    offset = 0
-    chunks: list[store.Chunk] = []
-    for chunk, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
-        chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
-        offset += len(chunk)
-    return chunks
-
-
 def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
     changed = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     changed.pop("toolfix_record", None)
@@ -307,10 +336,9 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "complete": over and exchange.whole,
         "broken": exchange.broken,
     }
-    if exchange.request_steps:
-        flow["request_steps"] = exchange.request_steps
-    if exchange.given_back:
-        flow["given_back"] = exchange.given_back
-    if exchange.refusals:
-        flow["refusals"] = exchange.refusals
-    return flow
+    seldom = {
+        "request_steps": exchange.request_steps,
+        "given_back": exchange.given_back,
+        "refusals": exchange.refusals,
+    }
+    return {**flow, **{name: value for name, value in seldom.items() if value}}

@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterator, Mapping
 from math import log2
 
 from .credentials import (
+    BEFORE,
     COMMANDS,
     HOOKS,
+    KEY_BODIES,
+    KEY_LINE_ENDS,
+    KEY_LINES,
     KEYS,
     MARKED,
     NAMED,
@@ -25,12 +29,13 @@ from .credentials import (
     QUERY,
     WHOSE_KEY,
     WORD,
+    quoted,
 )
 
 _WINDOW = 8 * 1024
 """The bytes that are searched at a time: streams wait while a search holds the interpreter (about 1 ms a window)."""
 _LONGEST_HINT = 40
-_LOOK_BEHIND, _LOOK_AHEAD = 64, 8 * 1024
+_LOOK_BEHIND, _LOOK_AHEAD = 256, 8 * 1024
 """The bytes before and after a window that may decide whether a word in it belongs to a credential: the patterns that
 can fail look no further."""
 _MOST_HARMLESS = 65_536
@@ -59,18 +64,14 @@ def _shapes() -> str:
 
 
 # By shape: in a run of at least 14 such characters the shapes are tried at its beginning, and after each `_` or `-`.
-_BEGINNING = _pattern(r"(?<![A-Za-z0-9])[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
+_BEGINNING = _pattern(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
 _SHAPED = _pattern(_shapes())
-_PEM = _any_case(r"private\ key(?:\ block)?-----(?P<secret>(?:[A-Za-z0-9+/=\ ]|\\{1,4}[nr]|[\r\n]){16,})")
+_PEM = _any_case(rf"private\ key(?:\ block)?-----(?P<secret>{KEY_LINES}{{16,8192}})")
+_KEY_BODY = _pattern(rf"(?:{'|'.join(map(re.escape, KEY_BODIES))})(?P<secret>{KEY_LINES}{{16,8192}})")
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_LINE_END = re.compile(rb"(\\{1,4}[nr]|[\r\n ])")
+_KEYS = (_PEM, _KEY_BODY)
+_KEY_PART = _pattern(rf"(?P<kept>{KEY_LINE_ENDS})|[A-Za-z0-9+/=]+")
 
-# A whole quoted value: a string of JSON or Python, or such a string inside a JSON string (with its quotes escaped).
-_QUOTED = r"""
-    (?P<quote>"(?P<a>(?:[^"\\\r\n]|\\.){LEAST,4096})"
-    | '(?P<b>(?:[^'"\\\r\n]|\\[^"]){LEAST,4096})'
-    | \\"(?P<c>(?:[^"\\\r\n]|\\u[0-9a-fA-F]{4}|\\\\\\\\|\\\\\\"|\\\\[^\\"]){LEAST,4096}))
-"""
 _BARE = r"""[^\s"'\\,;&}{)(<>\[\]\x80-\xff]"""
 _EQUALS = r"(?:[:=]|：|\\{1,4}u003[dD]|%3[dD])"
 _TYPE = r"(?:\s?:?\s?(?:&(?:'static\ )?)?(?:str|string)\??\s?(?==))?"
@@ -80,7 +81,7 @@ _SCHEME = r"(?:(?:bearer|basic|token|bot)\s{1,4})?"
 _OWNED_KEY = "|".join(rf"(?<={word}[_-])|(?<={word})" for word in WHOSE_KEY)
 _NAMED = _any_case(
     rf"(?:(?:{_OWNED_KEY})key|{NAMED}){_ASSIGNED}(?!\\{{0,7}}[\"']?{NO_SECRET})"
-    rf"(?:{_QUOTED.replace('LEAST', '4')}|\\{{0,7}}[\"']?{_SCHEME}(?P<bare>{_BARE}{{6,}}+)(?!\())"
+    rf"(?:{quoted(4)}|\\{{0,7}}[\"']?{_SCHEME}(?P<bare>{_BARE}{{6,}}+)(?!\())"
 )
 # `"auth": "…"` of Docker and npm. The bare word is too common, so a quote or `_` must precede it.
 _AUTH = _any_case(r"""(?<=["'_])auth\\{0,7}["']?\s{0,4}[:=]\s{0,4}\\{0,7}["']?(?P<secret>[A-Za-z0-9+/=_-]{8,})""")
@@ -99,6 +100,8 @@ _QUERY = _any_case(
     rf"(?:[?&]|u0026|%26)(?!(?:key|token)={_WORDS_ONLY}){QUERY}(?:=|\\{{1,4}}u003d|%3d)(?P<secret>(?![0-9]{{1,3}}\b)(?:[^&\s\"'\\<>\#%]|%(?!26)[0-9a-f]{{2}}){{4,}})"
 )
 _USERINFO = _any_case(r"""://(?:[^\s/:@"'\\]{0,64}:(?P<secret>[^\s/@"'\\]{1,256})|(?P<bare>[0-9a-f]{32}))@""")
+# Tokens in the place of a user's name, which look random.
+_USER_TOKEN = _any_case(r"""://(?P<secret>[A-Za-z0-9_-]{16,256})(?::[^\s/:@"'\\]{0,256})?@""")
 
 _PLACES = {**HOOKS, **COMMANDS, **PLACES}
 
@@ -112,8 +115,10 @@ _WORDS: dict[re.Pattern[bytes], tuple[str, ...]] = {
     **{_pattern(source): _words_of(source, MARKED) for source in MARKED.values()},
     **{_any_case(source): _words_of(source, _PLACES) for source in _PLACES.values()},
     _PEM: ("private key-----", "private key block-----"),
+    _KEY_BODY: tuple(map(str.lower, KEY_BODIES)),
     _QUERY: ("?", "&", "u0026", "%26"),
     _USERINFO: ("://",),
+    _USER_TOKEN: ("://",),
     _AUTHORITY: ("bearer ", "basic "),
     _COOKIES: ("cookie",),
     _NAMED: ("key", *NAMES),
@@ -122,6 +127,10 @@ _WORDS: dict[re.Pattern[bytes], tuple[str, ...]] = {
     _TOKEN: ("token", "_pat"),
 }
 _HINTS = [(word.encode(), pattern) for pattern, words in _WORDS.items() for word in words]
+_BEFORE = [(word.encode(), _any_case(pattern)) for word, pattern in BEFORE.items()]
+_NO_SECRET = _any_case(NO_SECRET)
+_RANDOM = (_TOKEN, _USER_TOKEN)
+"""Patterns whose secret must look random."""
 _RUN = b"a" * 14
 _RUNS = bytes(0x61 if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_-") else 0x20 for byte in range(256))
 """Maps the characters of a run to `a` and all others to a space, so that a plain search for 14 `a` finds the runs."""
@@ -151,21 +160,38 @@ def _mask(data: bytes, start: int, out: bytearray) -> bool:
     found = False
     end = min(start + _WINDOW + _LONGEST_HINT, len(data))
     window = data[start:end]
+    # A run may be megabytes long, and each key in it would be read to its end again and again.
+    furthest = end + _LOOK_AHEAD
     for first, last in _runs(window):
+        masked = 0
         for beginning in _BEGINNING.finditer(data, start + first, start + last):
-            if shaped := _SHAPED.match(data, beginning.start()):
-                out[shaped.start() : shaped.end()] = b"*" * len(shaped[0])
+            if beginning.start() >= masked and (shaped := _SHAPED.match(data, beginning.start(), furthest)):
+                masked = shaped.end()
+                out[shaped.start() : masked] = b"*" * len(shaped[0])
                 found = True
     lower = window.lower()
     for hint, pattern in _HINTS:
         at = lower.find(hint)
         while at >= 0:
-            named = pattern.match(data, start + at)
+            named = pattern.match(data, start + at, furthest)
+            behind = 0
             if named:
                 first, last = named.span(next(name for name in _GROUPS[pattern] if named[name] is not None))
-                if pattern is not _TOKEN or _is_random(data[first:last]):
+                if pattern not in _RANDOM or _is_random(data[first:last]):
                     out[first:last] = _masked(data[first:last], pattern)
-                    found = True
+                    found, behind = True, last - start
+            at = lower.find(hint, max(at + 1, behind))
+    for hint, pattern in _BEFORE:
+        at = lower.find(hint)
+        first = max(0, start - _LOOK_BEHIND)
+        while at >= 0:
+            last = start + at
+            if (named := pattern.search(data[max(first, last - _LOOK_BEHIND) : last])) and not any(
+                map(_NO_SECRET.match, (named["user"], named["secret"]))
+            ):
+                out[last - len(named["secret"]) : last] = b"*" * len(named["secret"])
+                found = True
+            first = last + len(hint)
             at = lower.find(hint, at + 1)
     return found
 
@@ -201,8 +227,8 @@ def _entropy(part: bytes) -> float:
 
 
 def _masked(secret: bytes, pattern: re.Pattern[bytes]) -> bytes:
-    if pattern is _PEM:
-        return b"".join(part if _LINE_END.fullmatch(part) else b"*" * len(part) for part in _LINE_END.split(secret))
+    if pattern in _KEYS:
+        return _KEY_PART.sub(lambda part: part["kept"] or b"*" * len(part[0]), secret)
     return (b"1" if _NUMBER.fullmatch(secret) else b"*") * len(secret)
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import __version__
-from ..outcome_labels import reason_class, step_class
 from ..policy import BadOption
+from ..reasons import reason_class, step_class
 from ..request.request import decode
 from . import store
-from .replay import holds, replay
+from .replay import replay
 from .store import NoRecording, Recording
 
 _ORDER = ("mended", "refused", "stream", "request", "gathered", "untouched")
@@ -88,8 +88,11 @@ def _lines(request: bytes) -> bytes:
 
 def described(recording: Recording) -> dict[str, Any]:
     """What the page shows about a recording."""
-    calls = [_cut_call(call) for call in _calls(recording)]
+    today = replay(recording)
     flow = recording.flow
+    # The calls of a recording written by hand name only what matters.
+    known = recording.calls if "versions" in flow else None
+    calls = [_cut_call(call) for call in (today.calls if known is None else known)]
     request = decode(recording.request)
     same = recording.after is None or recording.before == recording.after
     own = flow.get("defect")
@@ -101,11 +104,11 @@ def described(recording: Recording) -> dict[str, Any]:
         "model": str(request.get("model") or "") if request else "",
         "tool": sorted({_tool(call) for call in calls} - {""}),
         "defect": [str(own)] if own else _defects(calls),
-        "step": sorted({step_class(step) for call in calls for step in call.get("steps", ())}) if own else [],
+        "step": _steps(calls) if own else [],
         "where": f"{flow.get('host', '')}{flow.get('path', '')}",
         "when": str(flow.get("started", ""))[:19].replace("T", " "),
         "began": _epoch(str(flow.get("started", ""))),
-        "held": holds(recording) if calls else [],
+        "held": today.held if calls else [],
         "flags": _flags(recording),
         "calls": calls,
         "same": same,
@@ -113,13 +116,6 @@ def described(recording: Recording) -> dict[str, Any]:
         "request_steps": ", ".join(f"{number} × {step}" for step, number in recording.request_steps.items()),
         "bytes": [len(recording.before), len(recording.after or b"")],
     }
-
-
-def _calls(recording: Recording) -> list[dict[str, Any]]:
-    """The calls of a recording. Those written by hand name only what matters, so the recording is replayed."""
-    if "versions" in recording.flow and recording.calls is not None:
-        return recording.calls
-    return replay(recording).calls
 
 
 def _epoch(started: str) -> float | None:
@@ -141,7 +137,8 @@ _ENDS = re.compile(rb'"(?:finish_reason|stop_reason|status)"\s*:\s*"(\w+)"|\[DON
 def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str:
     """What happened to the recording, in one word.
 
-    If all calls are valid, "gathered" means that only their fragments were joined, "stream" that more was changed.
+    If all calls are valid, "gathered" means that only their fragments were joined, "stream" that more was changed:
+    the finish reason or the end of the stream differs.
     """
     statuses = {call["status"] for call in calls}
     if "refused" in statuses:
@@ -150,12 +147,14 @@ def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str
         return "mended"
     if same:
         return "untouched" if recording.request_after is None else "request"
-    defect = recording.flow.get("defect")
-    if defect is None and calls:
-        # If the finish reason or the end of the stream differs, more was changed than the fragments.
-        ends = ({found[0] for found in _ENDS.finditer(body)} for body in (recording.before, recording.after or b""))
-        return "stream" if next(ends) != next(ends) else "gathered"
-    return "gathered" if defect == "none" and calls else "stream"
+    before, after = (
+        {found[0] for found in _ENDS.finditer(body)} for body in (recording.before, recording.after or b"")
+    )
+    return "gathered" if calls and before == after else "stream"
+
+
+def _steps(calls: list[dict[str, Any]]) -> list[str]:
+    return sorted({step_class(step) for call in calls for step in call.get("steps", ())})
 
 
 def _title(calls: list[dict[str, Any]]) -> str:
@@ -163,17 +162,14 @@ def _title(calls: list[dict[str, Any]]) -> str:
     if not calls:
         return "an answer without a tool call"
     names = [str(call.get("received_name") or call["name"] or "(no name)") for call in calls]
-    done = list(dict.fromkeys(step_class(step) for call in calls for step in call.get("steps", ())))
+    done = ", ".join(_steps(calls))
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{shown}: {', '.join(done)}" if done else shown
+    return f"{shown}: {done}" if done else shown
 
 
 def _defects(calls: list[dict[str, Any]]) -> list[str]:
-    classes = {step_class(step) for call in calls for step in call.get("steps", ())}
-    refused = {
-        f"refused: {reason_class(str(call.get('reason', '')))}" for call in calls if call["status"] == "refused"
-    }
-    return sorted(classes | refused) or ["none"]
+    refused = {reason_class(str(call.get("reason", ""))) for call in calls if call["status"] == "refused"}
+    return sorted([*_steps(calls), *(f"refused: {reason}" for reason in refused)]) or ["none"]
 
 
 def _flags(recording: Recording) -> list[str]:

@@ -6,16 +6,17 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Callable
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..outcome import STRUCTURED, Outcome
+from ..engine import AUTO, PROTOCOLS
+from ..outcome import Outcome
+from ..policy import Policy, make_policy, read_options
 from ..request.given_back import GivenBack
 from ..request.request import seed_of
-from . import frames
-from .frames import Frame
+from .transcript import Frame, frames_in
 
 SUFFIXES = (".sse", ".json", ".ndjson", ".jsonl")
 """The suffixes of the bodies: an event stream, one document, a stream of lines, the messages of a WebSocket."""
@@ -26,12 +27,14 @@ REQUEST_AFTER = "request-after.json"
 
 Chunk = dict[str, float]
 """The offset of a chunk in the upstream's body, and the time when it arrived."""
-_AT_ONCE = 256
-"""How many chunks are written at a time, because live streams wait meanwhile."""
 
 
 class NoRecording(Exception):
     """The path is not a recording that can be read; the message says why."""
+
+
+class NotPrivate(Exception):
+    """Others can write into the directory of the recordings."""
 
 
 @dataclass(slots=True)
@@ -53,11 +56,12 @@ class Recording:
     @property
     def delivered(self) -> list[dict[str, Any]]:
         """The calls that the client got or should get."""
-        return [call for call in self.calls or [] if not call.get("dropped") and call.get("name") != STRUCTURED]
+        return [call for call in self.calls or [] if not call.get("dropped")]
 
     @property
     def protocol(self) -> str:
-        return str(self.flow.get("protocol", "auto"))
+        known = self.flow.get("protocol")
+        return known if known in PROTOCOLS else AUTO
 
     @property
     def seed(self) -> str:
@@ -77,34 +81,39 @@ class Recording:
     @property
     def refusals(self) -> dict[str, str]:
         """The remembered reasons of earlier refusals that this request needed."""
-        known = self.flow.get("refusals")
-        return {str(key): str(reason) for key, reason in known.items()} if isinstance(known, dict) else {}
+        return dict(self.flow.get("refusals", {}))
 
     @property
     def given_back(self) -> dict[int, GivenBack]:
         """The remembered reasoning and signatures that were given back to the host with this request."""
-        known = self.flow.get("given_back")
-        entries = known.items() if isinstance(known, dict) else ()
+        entries = self.flow.get("given_back", {}).items()
         return {int(number): GivenBack.from_json(entry) for number, entry in entries}
 
     @property
     def request_steps(self) -> dict[str, int]:
         """What was mended in the request when it was recorded, and how often."""
-        steps = self.flow.get("request_steps")
-        return steps if isinstance(steps, dict) else {}
+        return dict(self.flow.get("request_steps", {}))
 
     @property
     def options(self) -> tuple[str, ...]:
         """The mitmproxy options of the recording, as `name=text`."""
-        policy = self.flow.get("policy")
-        return tuple(f"{name}={text}" for name, text in policy.items()) if isinstance(policy, dict) else ()
+        return tuple(f"{name}={text}" for name, text in self.flow.get("policy", {}).items())
+
+    @property
+    def policy(self) -> Policy:
+        texts = {str(name): str(text) for name, text in self.flow.get("policy", {}).items()}
+        return make_policy(read_options(texts))
 
     @property
     def offsets(self) -> list[int]:
         """The offsets of the upstream's chunks; one chunk if the recording has none."""
-        chunks = self.flow.get("chunks")
-        offsets = [int(chunk["offset"]) for chunk in chunks] if isinstance(chunks, list) else []
-        return offsets or [0]
+        return [int(chunk["offset"]) for chunk in self.flow.get("chunks", ())] or [0]
+
+    @property
+    def times(self) -> list[float]:
+        """When the chunks arrived, in milliseconds from the first; [] if nobody knows."""
+        chunks = self.flow.get("chunks", ())
+        return [float(chunk.get("ms") or 0) for chunk in chunks] if len(chunks) > 1 else []
 
     def pieces(self) -> list[bytes]:
         """The upstream body in its original chunks."""
@@ -137,6 +146,9 @@ def load(directory: Path) -> Recording:
         suffix = next((s for s in SUFFIXES if (directory / f"before{s}").is_file()), None)
         if not isinstance(flow, dict):
             raise NoRecording(f"{directory / 'flow.json'} is not a JSON object: record it again.")
+        for name, kind in {"policy": dict, "refusals": dict, "given_back": dict, "chunks": list}.items():
+            if not isinstance(flow.get(name, kind()), kind):
+                raise NoRecording(f"{directory / 'flow.json'}: {name!r} cannot be read: record it again.")
         if suffix is None:
             names = ", ".join(f"before{suffix}" for suffix in SUFFIXES)
             raise NoRecording(f"{directory} has none of {names}: record it again.")
@@ -161,9 +173,25 @@ def load(directory: Path) -> Recording:
 def read_frames(recording: Recording) -> list[Frame]:
     """The messages of a WebSocket recording."""
     try:
-        return frames.read(recording.before)
+        return frames_in(recording.before)
     except (ValueError, TypeError) as error:
         raise NoRecording(f"{recording.directory} has messages that cannot be read ({error}).") from error
+
+
+def make_private(directory: Path) -> None:
+    """Raise `NotPrivate` if others can write into a directory; an empty one of the user is made private instead.
+
+    Whoever can write into it can put a link where a recording will be.
+    """
+    found = directory.stat()
+    if os.name == "nt" or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return
+    ours = found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX
+    if ours and not any(directory.iterdir()):
+        directory.chmod(0o700)
+        found = directory.stat()
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise NotPrivate
 
 
 def private_file(path: Path, data: bytes) -> None:
@@ -222,16 +250,11 @@ def pretty(value: Any) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
 
 
-def pretty_flow(flow: dict[str, Any], chunks: list[Chunk], between: Callable[[], None] = lambda: None) -> bytes:
-    """The text of flow.json, with one chunk per line. There may be thousands, so `between` is called now and then."""
-    head = json.dumps(flow, ensure_ascii=False, indent=1).removesuffix("\n}")
-    parts: list[str] = []
-    for at in range(0, len(chunks), _AT_ONCE):
-        parts.append(json.dumps(chunks[at : at + _AT_ONCE])[1:-1].replace("}, {", "},\n  {"))
-        between()
-    lines = ",\n  ".join(parts)
-    text = f'{head},\n "chunks": [\n  {lines}\n ]\n}}\n' if chunks else f'{head},\n "chunks": []\n}}\n'
-    return text.encode("utf-8", "backslashreplace")
+def pretty_flow(flow: dict[str, Any], chunks: list[Chunk]) -> bytes:
+    """The text of flow.json, with one chunk per line."""
+    head = pretty(flow).removesuffix(b"\n}\n")
+    lines = ",\n  ".join(map(json.dumps, chunks))
+    return head + (f',\n "chunks": [\n  {lines}\n ]\n}}\n' if chunks else ',\n "chunks": []\n}\n').encode()
 
 
 def calls_json(outcomes: list[Outcome]) -> list[dict[str, Any]]:

@@ -1,21 +1,81 @@
-"""What an assistant message gets back of the host's answer, and how that is written into the request."""
+"""What identifies a turn of the model in a history, and what it gets back of the host's answer.
+
+A turn is told by its words, its results, and its first call with the id that the host gave.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import re
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from .answered import EXTRA, SIGNATURE, AnsweredTurn
-from .contents_as_messages import NUMBER, call_parts, inner
-from .conversation import has_reasoning, listed, upstream_id
-from .edits import Edits, Path
-from .pairs import text_of
+from ..ids import restore
+from .answered import FIELDS, THINKING, AnsweredTurn
+from .history import History, Json, PastCall, Said, text_of
 
-Json = dict[str, Any]
+_UNIQUE = re.compile(r"(?=[a-z]{0,7}[0-9])(?=[0-9]{0,7}[a-z])[a-z0-9]{8}|[0-9]{12}", re.IGNORECASE)
+"""Random letters and digits, or a time."""
+_LONGEST_ID = 256
 
-NO_REASONING = '""'
-"""The JSON text of empty reasoning, for hosts that insist on the field."""
+
+class KnownCall(NamedTuple):
+    """A call of a history. `key`: its id, its tool and its arguments."""
+
+    key: str
+    unique: bool
+    """No other session can have this id; ids such as `functions.Bash:0` and `call_1` are in each of them."""
+
+
+def known_as(identity: str, name: object, arguments: object) -> KnownCall:
+    start = identity[:_LONGEST_ID]
+    rest = start.replace(name, "") if isinstance(name, str) and name else start
+    return KnownCall(f"{identity}\0{identity_of(name, arguments)}", _UNIQUE.search(rest) is not None)
+
+
+def known_call(call: PastCall, history: History) -> KnownCall:
+    """A call with the id that the host gave. The free text of a custom tool is not examined."""
+    identity = upstream_id(call.id) if history.has_ids else ""
+    return known_as(identity, call.name, call.given) if call.key else known_as(identity, None, None)
+
+
+def results_of(said: Said, history: History) -> list[str]:
+    """The results in a message, each with what tells its call."""
+    if history.by_number:
+        return [identity_of(one.body.get("name"), one.body.get("response")) for one in said.results]
+    ids = [upstream_id(one.id) if history.has_ids else str(one.body.get("tool_name")) for one in said.results]
+    return [
+        f"{identity}\0{history.words_of(one)}" for identity, one in zip(ids, said.results, strict=True) if identity
+    ]
+
+
+def words_of(said: Said) -> str:
+    return text_of(said.content)
+
+
+def upstream_id(identity: str) -> str:
+    """The id that the host gave to a call, whether or not the client knows it as an id of ours."""
+    return restore(identity) or identity
+
+
+def identity_of(name: object, arguments: object) -> str:
+    """A key for a call within its turn: the tool and its arguments, in whatever form a client sends them back."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
+    return json.dumps([name, _plain(arguments or {}, 0)], sort_keys=True)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """The value with integers for whole floats, because JavaScript writes 1.0 as 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if depth < 64 and isinstance(value, dict):
+        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
+    if depth < 64 and isinstance(value, list):
+        return [_plain(entry, depth + 1) for entry in value]
+    return value
 
 
 @dataclass(slots=True)
@@ -41,65 +101,32 @@ class GivenBack:
         return cls(dict(entry["fields"]), extras, list(entry["blocks"]))
 
 
-def put_back(given: Mapping[int, GivenBack], request: Json, edits: Edits, at: Path) -> dict[str, int]:
-    """Write what the messages get back; returns the steps and their counts."""
-    steps: dict[str, int] = {}
-
-    def count(step: str) -> None:
-        steps[step] = steps.get(step, 0) + 1
-
-    if isinstance(request.get("input"), list):
-        order: list[int | str] = []
-        for number in range(len(request["input"])):
-            order += given[number].blocks if number in given else ()
-            order.append(number)
-        edits.arrange((*at, "input"), order)
-        return {"reasoning given back": len(given)}
-    asked, inside = inner(request)
-    if isinstance(asked.get("contents"), list):
-        for number, back in given.items():
-            content = asked["contents"][number]
-            numbers = call_parts(content)
-            for call, text in back.extras.items():
-                part = (*at, *inside, "contents", number, "parts", numbers[call])
-                _set(edits, part, content["parts"][numbers[call]], SIGNATURE, text)
-                count("signature given back")
-        return steps
-    for number, back in given.items():
-        message = request["messages"][number]
-        path = (*at, "messages", number)
-        for key, text in back.fields.items():
-            _set(edits, path, message, key, text)
-            count("empty reasoning" if text == NO_REASONING else "reasoning given back")
-        for call, text in back.extras.items():
-            _set(edits, (*path, "tool_calls", call), message["tool_calls"][call], EXTRA, text)
-            count("signature given back")
-        if back.blocks:
-            edits.arrange((*path, "content"), [*back.blocks, *range(len(message["content"]))])
-            count("reasoning given back")
-    return steps
-
-
-def _set(edits: Edits, path: Path, entry: Json, key: str, text: str) -> None:
-    if key in entry:
-        edits.replace((*path, key), text)
-    else:
-        edits.add(path, key, text)
-
-
-def lacking(message: Json, turn: AnsweredTurn) -> GivenBack:
+def lacking(said: Said, turn: AnsweredTurn, history: History) -> GivenBack:
     """What the client dropped of a turn; nothing for parts that it sent itself."""
     given = GivenBack()
-    content = message.get("content")
-    if turn.blocks and isinstance(content, list) and not has_reasoning(message):
+    if turn.blocks and isinstance(said.content, list) and not said.reasons:
         # Hosts reject signed thinking if the other blocks are not the same.
-        if text_of(content).strip() == turn.text.strip():
+        uses = sum(isinstance(block, dict) and block.get("type") == "tool_use" for block in said.content)
+        if words_of(said).strip() == turn.text.strip() and uses in (0, len(turn.ids)):
             given.blocks = turn.blocks
-    elif turn.fields and not has_reasoning(message):
+    elif turn.fields and not said.reasons:
         key = next(iter(turn.fields))
         given.fields[key] = turn.fields[key]
-    for number, call in enumerate(listed(message.get("tool_calls"))):
-        identity = (call.get(NUMBER) or upstream_id(call.get("id"))) if isinstance(call, dict) else ""
-        if identity in turn.extras and call.get(EXTRA) is None:
+    for number, call in enumerate(said.calls):
+        identity = str(number) if history.by_number else upstream_id(call.id)
+        if identity in turn.extras and not history.is_signed(call):
             given.extras[number] = turn.extras[identity]
     return given
+
+
+_OF_THE_CLIENT = ("reasoning_content", *FIELDS["chat"], *FIELDS["ollama"], "reasoning_opaque")
+
+
+def has_reasoning(message: Json) -> bool:
+    """Whether the client itself sends reasoning with a message of Chat, Ollama or Messages."""
+    for key in _OF_THE_CLIENT:
+        if message.get(key) is not None:
+            return True
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else ()
+    return any(isinstance(block, dict) and block.get("type") in THINKING for block in blocks)

@@ -1,54 +1,61 @@
-"""The sentences that are added to a tool result: why its call was refused or failed, and what to do now.
+"""What the model is told in a tool result: why its call was refused or failed, that it repeats itself, what to do.
 
-They depend only on the request and on what was refused, so that a history reads the same on every turn.
+It depends only on the request and on what was refused, so that a history reads the same on every turn. Loops: only
+consecutive turns with one call count, without words of the user between them. If the result changes, the model is
+polling; if the client cleared results to save room, they may have changed. The sentence has the same position in
+every later request, because only the history before it decides. `toolfix_hints` adds a line of advice to the
+descriptions of shell-like tools, for models that break long commands.
 """
 
 from __future__ import annotations
 
 import re
+import string
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..mend.shape.preflight import invalid_name, missing_required, missing_sentence
-from ..policy import Policy
-from ..tools.declared import Tools
+from ..ids import MARK, restore
+from ..reasons import missing_sentence
+from ..tools.declared import INVALID, Tool, read_tool
+from .calls import Calls, content_of, known_arguments
+from .change import Change
+from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, by_owner, remove, same, text_of, with_words
 
-_FAILED = re.compile(
-    r"""\s*(?:
-        <tool_use_error>
-      | (?:tool\s+)?error\b
-      | [A-Za-z_]*(?:Error|Exception)\b\s*[:(]
-      | (?:invalid|missing)\s+(?:required\s+)?(?:tool\s+)?(?:arguments?|parameters?|input|fields?)\b
-      | failed\s+to\s+parse\b
-      | the\s+(?:\S+\s+tool\s+was\s+called\s+with\s+invalid|arguments\s+provided\s+to\s+the\s+tool\s+are\s+invalid)
-      | \{\s*"error"\s*:
-    )""",
-    re.VERBOSE | re.IGNORECASE,
+_REFUSAL = re.compile(
+    "|".join(
+        (
+            r"<tool_use_error>InputValidationError: .*</tool_use_error>",  # Claude Code 2.1
+            r"failed to parse function arguments: [^\n]*",  # Codex 0.169
+            r"The arguments provided to the tool are invalid: .*",  # the invalid tool of opencode 1.18
+            r'Validation failed for tool "[^"\n]*":\n.*\n\nReceived arguments:\n\{.*\}',  # pi 0.73
+            r"params(?:/\S*)? must [^\n]*",  # qwen-code 0.15 and 0.24, Gemini CLI 0.61
+            r"Error: Invalid parameters provided\. Reason: [^\n]*",  # their sub-agents
+            r"Invalid arguments: missing required field\(s\): [^\n]*",  # ours, repeated by an invalid tool
+        )
+    ),
+    re.DOTALL,
 )
-"""How a result begins if an agent reports that a call could not be run."""
+"""The results, as a whole, in which agents say that they did not run a call because of its arguments.
 
+Read in the named versions. Other words never count: a program may print them. opencode's own form already asks to
+rewrite the input, so it needs no row.
+"""
 
-_BLAMED = "|".join(
-    (
-        r"(?:invalid|missing) (?:required )?(?:tool )?(?:argument|param|parameter|field)s?\b",
-        r"(?:invalid|missing) (?:required )?(?:tool )?(?:input|property|properties)\b",
-        r"failed to parse (?:\w{1,20}+ )?(?:arguments|input)\b",
-        r"the \S{1,80}+ tool was called with invalid arguments\b",
-        r"the arguments provided to the tool are invalid\b",
-        r"the required parameter\b",
-        r"\b\w{1,80}+ failed due to the following issues?:",
-        r"validation failed for tool\b",
-        r"(?:params|input|arguments) must (?:have|be|match|not)\b",
-    )
+_FIRST = frozenset("<fTVpEI" + string.whitespace)
+"""The first character of any of them, by which nearly all other results are told at once."""
+
+_CLEARED = re.compile(
+    r"\b(?:clear|remov|prun|omit|elid|trim|truncat|compact|collaps|redact|hidden|mask)", re.IGNORECASE
 )
-_BLAMES = re.compile(
-    rf"\s{{0,8}}+(?:<tool_use_error>|(?:tool )?error: |[a-z_]{{1,50}}(?:error|exception): ){{0,4}}(?:{_BLAMED})",
-    re.IGNORECASE,
+_LONGEST_NOTICE = 200
+"""Notices that replace a cleared result are short: `[Old tool result content cleared]` (Claude Code, opencode)."""
+
+HINT = (
+    "Give one complete command and no prose inside the arguments; "
+    "for long patterns use several -e or -f - with a here-document; prefer rg to grep."
 )
-"""How a result begins if Claude Code, Codex, opencode, qwen-code, pi or the invalid tool of another agent blames the
-arguments."""
-_BLAMES_WITHIN = re.compile(_BLAMED, re.IGNORECASE)
-_NEAR = 400
-"""In a result that is marked as an error, the arguments may be blamed within this many characters."""
+_MAX_NESTING = 4
+"""How deep namespaces of tools are looked into."""
 
 _ASKED = "satisfies the expected schema"
 OURS = "[toolfix] This call "
@@ -65,9 +72,22 @@ def rewrite(reason: str | None) -> str:
     return f"{why} Rewrite the input so that it {_ASKED} and {_AGAIN}"
 
 
+def unfit(reason: str) -> str:
+    """The sentence for a call that does not fit its schema, if nothing else shows that it failed."""
+    why = f"{OURS}does not fit its schema: {reason.rstrip('.')}."
+    return f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
+
+
 def correct() -> str:
     """The sentence for a call that failed for another reason."""
     return f"{OURS}failed. Correct the arguments and {_AGAIN}"
+
+
+def looped(times: int) -> str:
+    return (
+        f"{OURS}was sent {times} times in a row with the same result; sending it again will not change that. "
+        "Find another way, or say what is missing."
+    )
 
 
 def concerns_arguments(reason: str) -> bool:
@@ -75,13 +95,17 @@ def concerns_arguments(reason: str) -> bool:
     return "cut off" not in reason and not reason.startswith(("Unknown tool", "Not a tool name"))
 
 
-def blames_arguments(content: object, *, failed: bool = False) -> bool:
-    """Whether a result blames the arguments without saying what to do. `failed`: the result is marked as an error."""
-    first = _first_text(content)
-    if first is None:
+def is_refusal(content: object) -> bool:
+    """Whether a result is an agent's own refusal of the arguments."""
+    text = content if type(content) is str else _first_text(content)
+    if not text or text[0] not in _FIRST:
         return False
-    blames = _BLAMES.match(first) or (failed and _BLAMES_WITHIN.search(first, 0, _NEAR))
-    return bool(blames) and not contains(content, _ASKED)
+    return _REFUSAL.fullmatch(text.strip()) is not None
+
+
+def asks(content: object) -> bool:
+    """Whether a result already asks to rewrite the input."""
+    return contains(content, _ASKED)
 
 
 def contains(content: object, words: str) -> bool:
@@ -94,19 +118,11 @@ def contains(content: object, words: str) -> bool:
 def ends_with_ours(content: object) -> bool:
     """Whether the result ends with a sentence of ours, because another proxy before this one added it."""
     texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
-    return bool(texts) and texts[-1].rpartition("\n\n")[2].startswith(OURS)
-
-
-def plainly_failed(content: object) -> bool:
-    """Whether a result that is not marked as failed begins like a failure."""
-    first = _first_text(content)
-    return first is not None and _FAILED.match(first) is not None
+    return bool(texts) and texts[-1].rpartition(BETWEEN)[2].startswith(OURS)
 
 
 def _first_text(content: object) -> str | None:
-    """The first text of a result. Needed for every result of every request, so no list of all texts is made."""
-    if isinstance(content, str):
-        return content
+    """The first text of a list. Needed for every result of every request, so no list of all texts is made."""
     for part in content if isinstance(content, list) else ():
         text = part.get("text") if isinstance(part, dict) else None
         if isinstance(text, str):
@@ -114,17 +130,200 @@ def _first_text(content: object) -> str | None:
     return None
 
 
-def lacking(name: str, value: dict[str, Any], tools: Tools, policy: Policy) -> str | None:
-    """The sentence about what a call of the history lacks by its declared schema; None if nothing is missing."""
-    if name == invalid_name(policy.invalid_tool, tools):
-        # The payload for the client's invalid tool contains the reason.
-        error = value.get("error")
-        return error if isinstance(error, str) and error else None
-    tool = tools.get(name)
-    missing = missing_required(value, tool) if tool is not None else ()
-    return missing_sentence(missing) if missing else None
+class Results:
+    """The results of one history, turn by turn, after the calls that they answer."""
+
+    def __init__(self, history: History, change: Change, calls: Calls) -> None:
+        self._history = history
+        self._change = change
+        self._calls = calls
+        self._invalid = change.tools.invalid(change.policy.invalid_tool) or INVALID
+        self._needed: dict[str, tuple[str, ...]] = {}
+        """The fields that each tool needs."""
+        self._guides = change.policy.request and change.policy.retry_guidance is not False
+        self._every = change.policy.retry_guidance is True
+        self._says = change.policy.request and not history.by_number
+
+    def mend(self, results: Sequence[PastResult]) -> None:
+        """Mend the results of a turn, which the client sent in one message or more."""
+        if len(results) > 1 and self._says:
+            results = [one for batch in by_owner(results) for one in self._without_repetitions(batch)]
+        for result in results:
+            if result.id:
+                if self._says:
+                    self._add_sentence(result)
+                if MARK in result.id or self._calls.named:
+                    self._give_back_id(result)
+
+    def _without_repetitions(self, results: list[PastResult]) -> list[PastResult]:
+        """These results without those that repeat another one, which are removed: the later ones, unless only that
+        one has the client's cache mark."""
+        kept: dict[str, PastResult] = {}
+        repeated: set[PastResult] = set()
+        for result in results:
+            first = kept.setdefault(result.id, result)
+            if first is result or not result.id or result.id in self._calls.shared or not _are_same(first, result):
+                continue
+            self._change.count("repeated result")
+            if result.entry.get("cache_control") is not None and first.entry.get("cache_control") is None:
+                kept[result.id], result = result, first
+            repeated.add(result)
+        if repeated:
+            remove(results[0].owner, [result.entry for result in repeated])
+        return [result for result in results if result not in repeated]
+
+    def _give_back_id(self, result: PastResult) -> None:
+        """Give a result the id and the name that its call has now."""
+        change, identity = self._change, result.id
+        if identity in self._calls.named and "name" in result.body:
+            change.begin()
+            result.body["name"] = self._calls.named[identity]
+        original = change.given.get(identity) or restore(identity)
+        if original is not None and original != identity:
+            change.count("id")
+            result.id = result.body[self._history.result_id] = original
+
+    def _add_sentence(self, result: PastResult) -> None:
+        """Add the sentence that says why the call was refused or failed, if there is one."""
+        key = self._history.content
+        content = result.body.get(key)
+        reason = None
+        if result.id in self._change.refusals:
+            reason = self._change.refusals.reason(result.id)
+            self._change.reasons[result.id] = str(reason)
+        words = self._sentence(result, reason, content)
+        if words and not contains(content, words) and not ends_with_ours(content):
+            self._change.count("reason in a result")
+            result.body[key] = with_words(content, words, self._history.part)
+
+    def _sentence(self, result: PastResult, reason: str | None, content: object) -> str:
+        """The sentence to add to a result; empty if there is none."""
+        failed = result.body.get("is_error")
+        guides = self._guides and failed is not False
+        refuses = guides and is_refusal(content)
+        if reason is not None:
+            if guides and (self._every or refuses or concerns_arguments(reason)):
+                return rewrite(None if contains(content, reason) else reason)
+            return "" if contains(content, reason) else refused(reason)
+        lacks = self._lacking(result.id) if guides else None
+        if not guides or not (refuses or lacks or (self._every and failed)) or asks(content):
+            return ""
+        if refuses or (lacks and (self._every or failed)):
+            return rewrite(lacks)
+        return unfit(lacks) if lacks else correct()
+
+    def _lacking(self, identity: str) -> str | None:
+        """What a call of the history lacks by its declared schema; None if nothing. `identity`: the client's id."""
+        call = self._calls.noted.get(identity)
+        if call is None or not call.key or not isinstance(name := call.name, str):
+            return None
+        needed = self._needed.get(name)
+        if needed is None:
+            tool = self._change.tools.get(name) if self._change.touches(name) else None
+            needed = self._needed[name] = tool.missing({}) if tool is not None else ()
+        given = call.given
+        if name == self._invalid and self._change.touches(name):
+            # The payload for the client's invalid tool contains the reason.
+            error = (self._calls.meant(given) or {}).get("error")
+            return error if isinstance(error, str) and error else None
+        if not needed:
+            return None
+        keys = known_arguments.keys_of(given) if isinstance(given, str) else given
+        if not isinstance(keys, dict | frozenset):
+            return None
+        for field in needed:
+            if field not in keys:
+                return missing_sentence(tuple(field for field in needed if field not in keys))
+        return None
+
+
+def _are_same(one: PastResult, other: PastResult) -> bool:
+    first, second = (
+        {key: value for key, value in result.entry.items() if key not in ("cache_control", "id")}
+        for result in (one, other)
+    )
+    return same(first, second)
 
 
 def _texts(content: list[Any]) -> list[str]:
     parts = (part.get("text") if isinstance(part, dict) else None for part in content)
     return [text for text in parts if isinstance(text, str)]
+
+
+# Loops
+
+
+def mend_loops(history: History, change: Change) -> None:
+    """Add the sentence to the results of calls that were sent too often in a row."""
+    row = 0
+    before: Turn | None = None
+    for turn in history.turns:
+        again = before is not None and not before.spoken and _repeats(before, turn, history)
+        row = row + 1 if again else 1
+        if row == change.policy.loops and again:
+            _say_looped(turn, row, history, change)
+        before = turn
+
+
+def _repeats(one: Turn, other: Turn, history: History) -> bool:
+    """Whether both turns are one call and its result, and the same ones."""
+    if not len(one.calls) == len(other.calls) == len(one.results) == len(other.results) == 1:
+        return False
+    first, second = one.calls[0], other.calls[0]
+    if first.given != second.given or not same(content_of(first), content_of(second)):
+        return False
+    if history.has_ids and (first.id != one.results[0].id or second.id != other.results[0].id):
+        return False
+    failed = [turn.results[0].body.get("is_error") is True for turn in (one, other)]
+    words = [_own_words(turn, history) for turn in (one, other)]
+    return failed[0] == failed[1] and same(*words) and not _is_cleared(words[0])
+
+
+def _own_words(turn: Turn, history: History) -> Any:
+    """The content of a result without the sentence that another proxy before this one added."""
+    at = history.words_at(turn.results[0])
+    content: Any = at[0].get(at[1]) if at is not None else None
+    if not ends_with_ours(content):
+        return content
+    return content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
+
+
+def _is_cleared(content: Any) -> bool:
+    words = text_of(content).strip()
+    return len(words) <= _LONGEST_NOTICE and "\n" not in words and _CLEARED.search(words) is not None
+
+
+def _say_looped(turn: Turn, times: int, history: History, change: Change) -> None:
+    at = history.words_at(turn.results[0])
+    if at is None or at[1] not in at[0]:
+        return
+    body, key = at
+    content = body[key]
+    if not ends_with_ours(content) and content != CANCELLED and (content is None or isinstance(content, str | list)):
+        change.count("loop")
+        body[key] = with_words(content, looped(times), history.part)
+
+
+# Hints
+
+
+def add_hints(request: Json, change: Change) -> None:
+    items = request.get("input")
+    added = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    lists = [request.get("tools"), request.get("functions")]
+    lists += [item.get("tools") for item in added if item.get("type") == "additional_tools"]
+    for tool, body in (found for entries in lists for found in _declared(entries, None, 0)):
+        said = body.get("description")
+        if tool.shell_like and change.policy.touches(tool.name) and not (isinstance(said, str) and HINT in said):
+            change.count("hint")
+            body["description"] = f"{said}\n{HINT}" if said and isinstance(said, str) else HINT
+
+
+def _declared(entries: Any, namespace: str | None, depth: int) -> Iterator[tuple[Tool, Json]]:
+    """The declared tools, each with the object that has its name, description and schema."""
+    for entry in entries if isinstance(entries, list) and depth <= _MAX_NESTING else ():
+        if isinstance(entry, dict) and entry.get("type") == "namespace":
+            yield from _declared(entry.get("tools"), str(entry.get("name")), depth + 1)
+        elif isinstance(entry, dict) and (tool := read_tool(entry, namespace)) is not None:
+            inner = entry.get("function")
+            yield tool, inner if isinstance(inner, dict) else entry

@@ -1,63 +1,122 @@
-"""The history of a Messages request: `tool_use` and `tool_result` blocks in `messages[].content`."""
+"""The history of a Messages request: `tool_use` blocks, and the `tool_result` blocks with which the next turn begins.
+
+The ids of calls are unique: a call that has the id of an earlier one gets another, and so does its result.
+Moved results get a message of their own if text would follow them: MiniMax rejects text behind a result in the same
+message, and accepts it in the next one.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from .edits import Path
-from .request_edit import HistoryCall, HistoryResult, RequestEdit
-
-Json = dict[str, Any]
-
-
-def mend(request: Json, edit: RequestEdit, at: Path = ()) -> None:
-    messages = request.get("messages")
-    if not isinstance(messages, list):
-        return
-    for number, message in enumerate(messages):
-        blocks = message.get("content") if isinstance(message, dict) else None
-        if isinstance(blocks, list):
-            _mend_blocks(blocks, edit, (*at, "messages", number, "content"))
+from ..ids import MESSAGES_ID
+from ..mend.strict import read
+from .blocks import BlockHistory
+from .change import Change
+from .given_back import GivenBack, has_reasoning
+from .history import CANCELLED, Json, PastCall, PastResult, Said, remove, text
+from .pairs import SERVER_CALLS
 
 
-def _mend_blocks(blocks: list[Any], edit: RequestEdit, at: Path) -> None:
-    """Mend the blocks of one message."""
-    calls: list[HistoryCall] = []
-    results: list[HistoryResult] = []
-    empty: list[Path] = []
-    for number, block in enumerate(blocks):
-        kind = block.get("type") if isinstance(block, dict) else None
-        if kind == "tool_use":
-            identity = _text(block.get("id"))
-            calls.append(HistoryCall((*at, number), identity, block, (block.get("name"), block.get("input"))))
-        elif kind == "tool_result":
-            identity = _text(block.get("tool_use_id"))
-            failed = block.get("is_error") is True
-            results.append(HistoryResult((*at, number), identity, "tool_use_id", block, "content", failed=failed))
-        elif kind == "text" and block.get("text") == "":
-            empty.append((*at, number))
-    if empty and edit.mends and any(can_stand_alone(block) for block in blocks):
-        # The API refuses empty texts. If a whole text was a call, the client still keeps its empty block.
-        for path in empty:
-            edit.edits.remove(path)
-            edit.count("empty text")
-    for call in edit.mend_calls(calls, "id") if calls else ():
-        block = call.entry
-        name = edit.mend_call_name(call.at, block, call.id, block.get("input"))
-        edit.note_call(call.id, name, block.get("input"))
-        edit.mend_call_object(call.at, block, "input", name)
-    if results:
-        edit.mend_results(results)
+class MessagesHistory(BlockHistory):
+    result_id = "tool_use_id"
+    writes_arguments = False
+
+    def read(self) -> None:
+        super().read()
+        ids = [call.id for turn in self.turns for call in turn.calls]
+        self.odd = self.odd or len(set(ids)) < len(ids)
+
+    def is_plain(self, message: Json) -> bool:
+        return message.get("role") in ("user", "assistant") and isinstance(message.get("content"), str | list)
+
+    def reasons(self, message: Json, calls: list[PastCall]) -> bool:
+        return has_reasoning(message)
+
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        change.count("reasoning given back")
+        own = said.content if isinstance(said.content, list) else [self.of_user(said.content)]
+        self.entries[said.number]["content"] = [*map(read, back.blocks), *own]
+
+    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
+        if block.get("type") == "tool_use":
+            return PastCall(text(block.get("id")), block, block, "input", owner)
+        return None
+
+    def result_in(self, block: Json, owner: list[Json]) -> PastResult | None:
+        if block.get("type") != "tool_result":
+            return None
+        identity = text(block.get("tool_use_id"))
+        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block, owner)
+
+    def can_stand_alone(self, block: Any) -> bool:
+        """Whether a message may consist of this block alone. Thinking alone is no message."""
+        if not isinstance(block, dict):
+            return False
+        if block.get("type") == "text":
+            return bool(block.get("text"))
+        return block.get("type") not in (None, "thinking", "redacted_thinking")
+
+    def cancelled(self, key: str, call: PastCall) -> Json:
+        return {"type": "tool_result", "tool_use_id": key, "content": CANCELLED, "is_error": True}
+
+    def of_user(self, words: str) -> Json:
+        return {"type": "text", "text": words}
+
+    def drop_empty_texts(self, change: Change) -> None:
+        for message in self.entries if self.empty else ():
+            blocks = message.get("content") if isinstance(message, dict) else None
+            # If a whole text was a call, the client still keeps its empty block.
+            if isinstance(blocks, list) and any(map(self.can_stand_alone, blocks)):
+                empty = [*filter(_is_empty, blocks)]
+                change.count("empty text", len(empty))
+                remove(blocks, empty)
+
+    def arrange_ids(self, change: Change) -> None:
+        """Remove copies, and give a call whose id an earlier call has an id of its own, and the same to its result.
+
+        Not if toolfix restored the id, or if it has characters that Anthropic rejects: such ids are of hosts that
+        repeat them and get their own back.
+        """
+        called = Counter(call.id for turn in self.turns for call in turn.calls)
+        repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
+        repeated -= change.ids_given_back()
+        self.drop_copies(change)
+        if repeated:
+            self._give_own_ids(repeated, set(called), change)
+
+    def _give_own_ids(self, repeated: set[str], used: set[str], change: Change) -> None:
+        """Give every call but the first with a repeated id an id of its own. `used`: the ids of all calls."""
+        times: Counter[str] = Counter()
+
+        def another(identity: str) -> str:
+            chosen = identity
+            while chosen in used:
+                times[identity] = max(times[identity], 1) + 1
+                chosen = f"{identity}_{times[identity]}"
+            used.add(chosen)
+            return chosen
+
+        for turn in self.turns:
+            now: dict[str, list[str]] = {}
+            """The ids that the calls of the turn have now, by the id that they had."""
+            for call in turn.calls:
+                if (old := call.id) in repeated:
+                    change.begin()
+                    if times[old] and change.touches(call.name):
+                        change.count("repeated id")
+                        call.id = call.body["id"] = another(old)
+                    times[old] = max(times[old], 1)
+                    now.setdefault(old, []).append(call.id)
+            for result in turn.results:
+                if (old := result.id) in repeated:
+                    change.begin()
+                    ids = now.get(old, [])
+                    # A result elsewhere may be that of any of these calls, so it becomes one of no call.
+                    result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
+                    del ids[: len(ids) > 1]
 
 
-def can_stand_alone(block: object) -> bool:
-    """Whether a message may consist of this block alone. Thinking alone is no message."""
-    if not isinstance(block, dict):
-        return False
-    if block.get("type") == "text":
-        return bool(block.get("text"))
-    return block.get("type") not in (None, "thinking", "redacted_thinking")
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _is_empty(block: Any) -> bool:
+    return type(block) is dict and block.get("text") == "" and block.get("type") == "text"

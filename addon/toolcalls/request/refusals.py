@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
 
 from ..outcome import Outcome
 
@@ -30,9 +29,8 @@ class Refusals:
     def __len__(self) -> int:
         return len(self._reasons)
 
-    def know_any(self, ids: Iterable[str]) -> bool:
-        """Whether any of these calls was refused."""
-        return not self._reasons.keys().isdisjoint(ids)
+    def __contains__(self, identity: str) -> bool:
+        return identity in self._reasons
 
     def remember(self, outcome: Outcome) -> None:
         if outcome.status == "refused" and outcome.id and outcome.reason:

@@ -12,17 +12,17 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..tools.declared import Tool, Tools
-from ..work import CHARACTERS, TooMuchWork, Work
-from .contents_as_messages import inner
-from .ids_in_history import used_ids
+from ..policy import Policy
+from ..sizes import marks_in
+from ..tools.declared import Tools
+from .history import inner, used_ids
+from .limit import limit_of
 from .read_by_model import ReadByModel
-from .structured import structured_output_of
 
 MAX_BODY = 64 * 1024 * 1024
 """A larger request body is not parsed: no agent sends one, and parsing it would stall every stream."""
-MOST_STEPS = 120_000
-"""The work that parsing a request may cost. Long texts and images hardly count; half a million commas do."""
+MOST_VALUES = 480_000
+"""Commas and opening brackets of a request that is read; its texts may have one more for each 32 bytes."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,8 +42,10 @@ class Request:
     """False if the client sent `tool_choice: none`, or asked Ollama for JSON: then no text becomes a call."""
     allowed: frozenset[str] | None = None
     """The tools that the client allows for this answer; None if it allows all that it declares."""
-    structured: Tool | None = None
-    """What the answer should be, if the request wants it as JSON."""
+    json_wanted: bool = False
+    """The client asked for JSON: an answer of nothing but JSON is that answer, whatever it looks like."""
+    limit: int | None = None
+    """How many tokens the answer may have, all choices together; None if the request does not say."""
     read_by_model: ReadByModel = field(default_factory=ReadByModel)
     """What the model was given to read: a call that appears there is only repeated from it."""
 
@@ -55,15 +57,23 @@ class Request:
         allowed = self.allowed
         return self.tools if allowed is None else Tools(tool for tool in self.tools if tool.name in allowed)
 
+    def written_tools(self, policy: Policy) -> Tools:
+        """The functions that this answer may call and that the user wants mended: others are not searched for."""
+        tools = self.callable_tools
+        if tools.only_functions and not policy.tools:
+            return tools
+        return Tools(tool for tool in tools if tool.kind == "function" and policy.touches(tool.name))
+
 
 def decode(body: bytes | str | None) -> dict[str, Any] | None:
     """The request body as an object; None if it is not a JSON object, or too large."""
     if not body or len(body) > MAX_BODY:
         return None
     try:
-        Work(MOST_STEPS + (len(body) >> CHARACTERS) + (len(body) >> 7)).read_json(body, last=True)
+        if marks_in(body) > MOST_VALUES + len(body) // 32:
+            return None
         request = json.loads(body)
-    except (ValueError, RecursionError, TooMuchWork):
+    except (ValueError, RecursionError):
         return None
     return request if isinstance(request, dict) else None
 
@@ -90,6 +100,7 @@ class Seed:
 
 
 _OLLAMA = "ollama"
+_JSON = ("json_object", "json_schema", "json")
 _STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-response-stream\Z")
 """Paths whose responses are always streams."""
 
@@ -101,7 +112,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     """Whether the response is a stream if the request does not say."""
     if request is None:
         return Request(stream=streams or unasked)
-    request = inner(request)[0]
+    request = inner(request)
     if "contents" in request:
         return _read_gemini(request, streams)
     count = request.get("n")
@@ -110,6 +121,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     return Request(
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
+        limit=limit_of(request),
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
         stream=streams or request.get("stream") is True or (unasked and request.get("stream") is None),
         model=model if isinstance(model, str) else "",
@@ -118,7 +130,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
         calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call"))
         and not (protocol == _OLLAMA and request.get("format")),
         allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
-        structured=structured_output_of(request),
+        json_wanted=_wants_json(request),
         read_by_model=ReadByModel.of_request(request),
     )
 
@@ -131,12 +143,29 @@ def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
     return Request(
         tools=Tools.read(request),
         choices=1,
+        limit=limit_of(request),
         stream=streams,
         used_ids=used_ids(request),
-        calls_wanted=not _is_none(config.get("mode")) and structured_output_of(request) is None,
+        calls_wanted=not (_is_none(config.get("mode")) or _wants_json(request)),
         allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
-        structured=structured_output_of(request),
+        json_wanted=_wants_json(request),
         read_by_model=ReadByModel.of_request(request),
+    )
+
+
+def _wants_json(request: dict[str, Any]) -> bool:
+    """Whether the answer should be JSON: each protocol has a field of its own. Ollama's may be the schema itself."""
+    config = _inside(request, "generationConfig", "generation_config")
+    if "json" in str(config.get("responseMimeType", config.get("response_mime_type"))).lower():
+        return True
+    wanted = (
+        *(request.get(key) for key in ("response_format", "output_format", "format")),
+        *(_inside(request, key).get("format") for key in ("text", "output_config")),
+    )
+    return any(
+        (one.get("type") if isinstance(one, dict) else one) in _JSON
+        or (one is request.get("format") and isinstance(one, dict) and bool(one))
+        for one in wanted
     )
 
 

@@ -1,9 +1,5 @@
-"""Tool calls written as text. Text in, text and calls out; knows no protocol and mends no JSON.
+"""Tool calls that a model wrote as text: told by their form, position and provenance, never by the words around them.
 
-A call is *quoted* if marks around it say so, and *shown* (as an example) if the words before it say so. Neither runs.
+`formats` is the table of what is a call, with its readers; `structure` says what is open where one begins; `search`
+holds text from a head on and reads it once, at the end; `read_aloud` finds the calls that the model was given.
 """
-
-from .leaked_reasoning import ThinkSplitter
-from .scanner import FoundCall, Scanner
-
-__all__ = ["FoundCall", "Scanner", "ThinkSplitter"]

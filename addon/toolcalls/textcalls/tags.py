@@ -1,246 +1,273 @@
-"""Blocks of tagged parameters: `<invoke name="N"><parameter name="K">V</parameter></invoke>` and its family.
+"""Calls whose arguments stand between tags: `<parameter name="K">V</parameter>`, `<arg_key>K</arg_key><arg_value>V…`.
 
-Between two parameters there is only white space; `nesting` decides where a value ends.
+A value may hold the family's own tags, so there are two readings. In the paired one every tag in a value is opened
+and closed in it, and a closer that no tag of the family follows is only mentioned. Where that one does not stand, the
+flat one may: no value has a tag in it, a closer was forgotten, and the last one reaches the end of the answer.
 """
 
 from __future__ import annotations
 
+import html
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
-from .cursor import CutOff, NotACall, Step, attributes_of
-from .jsontext import read_json
-from .nesting import Markup, read_value
-from .parameters import Parameters
-from .region import Region
-from .values import read
+from ..tools.check import View
+from ..tools.schema import STRING
+from .known import Call, CutOff, Known, read, same_key
 
+if TYPE_CHECKING:
+    from .formats import Row
 
-@dataclass(slots=True, frozen=True)
-class Tags:
-    """The literals of one family of tags, each in every spelling that was seen."""
-
-    format: str
-    block: tuple[str, ...]
-    block_end: tuple[str, ...]
-    parameter: tuple[str, ...]
-    parameter_end: tuple[str, ...]
-    wrapper_end: tuple[str, ...] = ()
-    trim: bool = False
-    """One newline on each side of a value belongs to the markup."""
-    children: bool = True
-    """`<command>…</command>` may stand for `<parameter name="command">…`."""
-
-
-_ATTRIBUTES = frozenset(("name", "tool", "function", "id", "call_id", "tool_call_id", "index", "type", "xmlns"))
+_DEPTH, _LINE = 64, 200
+_QUOTES = frozenset("\"'`“”‘’«»")
+_AROUND = _QUOTES | frozenset(" \t([{")
+_RELATED = {
+    "inner": (r"<parameter(?:=|\s)[^<>\n]{1,200}>", "</parameter>"),
+    "inner_ns": (r"<[a-z]+:parameter(?:=|\s)[^<>\n]{1,200}>", "</antml" + ":parameter>"),
+    "block_invoke": (r"<(?:[a-z]+:)?invoke\s[^<>\n]{1,200}>", "</invoke>"),
+    "block_call": (r"<tool_call(?::[\w-]{1,64})?>", "</tool_call>"),
+}
+"""Openers of related families inside a value, by the closers that they share."""
 _CDATA = ("<![CDATA[", "]]>")
-_KEY = re.compile(r"[^<>\"'\n]{1,128}")
+_HARMLESS = re.compile(r"(?:\s*(?:id|call_id|tool_call_id|index|type|xmlns)=(?:\"[^\"]*\"|'[^']*'|\w+))*\s*")
+"""Attributes beside the name; any other, such as `disabled="true"`, may mean that the call must not run."""
+_MISSPELT_CLOSER = re.compile(r"(?:<|\[ ?[/\\])[^<>\n]{1,80}+>?+\s*+\Z")
+_QUOTED = re.compile(r'"(?>[^"\\\n]|\\.)*+"')
+_TAG_NEXT = re.compile(r"\s*+(?:<|\.\.\.|…)")
+_GAP = re.compile(r"(?>\s|\\r|\\n)*+")
+_HERE_DOCUMENT = re.compile(r"<<-?[ \t]?([\"']?)([A-Za-z_]\w{0,60})\1")
+_FIRST_LINE_END, _LAST_NEWLINE = re.compile(r"\r?\n"), re.compile(r"\r?\n\Z")
+_LAST_LINE_END = re.compile(r"\r?\n[ \t]*+\Z")
 
 
-@lru_cache(maxsize=256)
-def _markup(tags: Tags) -> Markup:
-    """The tags as they may appear inside a value, where tags in the form of a related family must be closed too."""
-    return Markup(
-        parameter=_in_any_form(tags.parameter),
-        parameter_end=(*tags.parameter_end, *(f"{end[:-1]} >" for end in tags.parameter_end)),
-        block=_in_any_form(tags.block),
-        block_end=tags.block_end,
-        key=_inner_key,
-        opened=_inner_block,
-        wrapper=tuple(end.replace("/", "", 1).replace("_end", "_begin") for end in tags.wrapper_end),
-        wrapper_end=tags.wrapper_end,
-        trim=tags.trim,
-    )
+@dataclass(slots=True)
+class _Values:
+    """The parameters of one reading, each with the other attributes of its tag, and where the call ends."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)
+    end: int = -1
+    tagged: bool = False
+    """A value holds tags of the family, so its parameters prove more than those of others."""
 
 
-def _in_any_form(openers: tuple[str, ...]) -> tuple[str, ...]:
-    """The openers in the forms `<parameter=K>`, `<parameter name="K">` and `<parameter>`."""
-    return tuple(dict.fromkeys(f"{opener[:-1]}{end}" for opener in openers for end in "= >"))
-
-
-def read_blocks(region: Region, tags: Tags, *, wrapped: bool) -> Step[None]:
-    """Read blocks one after the other, then the end of their wrapper."""
-    count = 0
-    while True:
-        opener = yield from region.optional(tags.block)
-        if opener is None:
-            break
-        yield from read_block(region, tags, opener, known=not wrapped and not count)
-        count += 1
-    if not count:
-        raise CutOff if not (yield from region.peek()) else NotACall
-    yield from region.optional(tags.wrapper_end)
-
-
-def read_block(region: Region, tags: Tags, opener: str, *, known: bool) -> Step[None]:
-    """Read one block from after its opener. `known`: the marker is weak, so the name must be declared."""
-    if opener.endswith("="):
-        written = yield from read_name(region, ">", known=known)
-        closed = False
-    else:
-        if known:
-            yield from _weak_attribute(region)
-        attributes, closed = yield from region.tag()
-        if not attributes.keys() <= _ATTRIBUTES:
-            raise NotACall  # `disabled="true"` may mean that it must not run
-        written = next((attributes[key] for key in ("name", "tool", "function") if key in attributes), "")
-    name = region.names.resolve(written)
-    if known and name is None:
-        raise NotACall
-    if closed:
-        region.add(name, "{}", tags.format)
-        return
-    yield from read_body(region, tags, name, must_close=known)
-
-
-def read_body(region: Region, tags: Tags, name: str | None, *, must_close: bool) -> Step[None]:
-    yield from region.space()
-    if (yield from region.peek()) == "{":
-        body = yield from read_json(region, tags.block_end)
-        yield from region.optional(tags.block_end)
-        region.add(name, body, tags.format)
-        return
-    parameters = Parameters(region.schema(name))
-    markup = _markup(tags)
-    children = tuple(f"<{key}>" for key in parameters.declared) if tags.children else ()
-    while True:
-        found, length = yield from region.ahead((*tags.parameter, *tags.block_end, *children, *tags.wrapper_end))
-        raw = parameters.values
-        if found is None:
-            raise NotACall
-        if found == "":
-            # Only outer closers may be missing, and nothing at all if the answer was cut off.
-            if region.finished and raw and not must_close and region.complete(name, raw):
-                break
-            raise CutOff
-        if found in tags.wrapper_end:
-            if not raw or must_close:
-                raise NotACall
-            break
-        region.pos += length
-        if found in tags.block_end:
-            break
-        region.inside = True
-        if found in children:
-            yield from read_value(region, _child(markup, found, children), found[1:-1], parameters)
-            continue
-        key, is_json, closed = yield from _key(region, found)
-        parameters.begin(key)
-        if closed:
-            parameters.add(key, "")
-        elif (yield from region.optional(_CDATA[:1])):
-            parameters.add(key, (yield from _character_data(region, tags)))
-        elif is_json and key not in parameters.declared:
-            inner = Parameters(None)
-            yield from read_value(region, markup, key, inner)
-            value = inner.values[key]
-            parsed = read(value)
-            parameters.add(key, value if parsed is None else parsed)
-        else:
-            yield from read_value(region, markup, key, parameters)
-    region.add(name, region.typed(name, parameters.finish()), tags.format)
-    region.inside = False
-
-
-def read_name(region: Region, stop: str, *, known: bool) -> Step[str]:
-    """Read a name up to `stop`. `known`: raise NotACall as soon as no declared name begins like it."""
-    written = ""
-    while True:
-        char = yield from region.peek()
-        if not char:
-            raise CutOff
-        if char == stop:
-            region.pos += 1
-            return written.strip().strip("\"'")
-        written += char
-        if len(written) > 128 or char in "<{\n":
-            raise NotACall
-        if known and not region.names.begins(written.strip().lstrip("\"'").rstrip("\"'")):
-            raise NotACall
-        region.pos += 1
-
-
-def _weak_attribute(region: Region) -> Step[None]:
-    """Check `name="N"` letter by letter while it arrives, so that only the first letters of prose are held back."""
-    length = 0
-    head = "name="
-    while True:
-        while len(region.window) - region.pos <= length and not region.eof:
-            yield
-        rest = region.window[region.pos : region.pos + length + 1]
-        if len(rest) <= length:
-            raise CutOff
-        length += 1
-        if length <= len(head):
-            if not head.startswith(rest):
-                raise NotACall
-            continue
-        written = rest[len(head) :].lstrip("\"'")
-        if written and written[-1] in "\"'> /":
-            return
-        if length > 160 or not region.names.begins(written):
-            raise NotACall
-
-
-def _key(region: Region, found: str) -> Step[tuple[str, bool, bool]]:
-    """Read a parameter's tag: the key, whether the tag says that the value is JSON, and whether it closes itself."""
-    if found.endswith("="):
-        written = yield from read_name(region, ">", known=False)
-        return written, False, False
-    attributes, closed = yield from region.tag()
-    key = attributes.get("name") or attributes.get("key")
-    if not key or not _KEY.fullmatch(key):
-        raise NotACall
-    return key, attributes.get("string") == "false", closed
-
-
-def _child(markup: Markup, opener: str, children: tuple[str, ...]) -> Markup:
-    """The markup inside `<command>…</command>`."""
-    return replace(
-        markup,
-        parameter=(opener, *markup.parameter),
-        parameter_end=(f"</{opener[1:]}", *markup.parameter_end),
-        between=children,
-    )
-
-
-def _character_data(region: Region, tags: Tags) -> Step[str]:
-    value, found = yield from region.until(_CDATA[1:])
-    if found is None:
-        raise CutOff
-    region.pos += len(found)
-    closer = yield from region.optional(tags.parameter_end)
-    if _CDATA[0] in value or not closer:
-        raise NotACall
-    return value
-
-
-def _inner_key(region: Region, opener: str) -> Step[str | None]:
-    """The key of a parameter's tag inside a value; empty if it has no key, None if it is not a tag."""
-    if opener.endswith(">"):
-        return ""
-    text = yield from _inner_tag(region)
-    if text is None or not opener.endswith("="):
-        return None if text is None or text.endswith("/") else _name_of(text, ("name", "key"))
-    key = text.strip("\"'")
-    return None if not key or any(char.isspace() or char in "\"'" for char in key) else key
-
-
-def _inner_block(region: Region, opener: str) -> Step[bool]:
-    return opener.endswith(">") or (yield from _inner_tag(region)) is not None
-
-
-def _inner_tag(region: Region) -> Step[str | None]:
-    """Read a tag inside a value up to and including its end: its text, or None if it is not a tag."""
-    text, end = yield from region.until((">", "<"), 512)
-    if end != ">":
+def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+    text, groups = head.string, head.groupdict()
+    written = html.unescape(head["name"]) if row.entities else head["name"]
+    name = known.strict(written) if row.weak else known.resolve(written)
+    if name is None or not _HARMLESS.fullmatch(groups.get("rest") or ""):
         return None
-    region.pos += 1
-    return text.strip()
+    if groups.get("closed"):
+        return [(name, "{}")], head.end()
+    declared = set(known.declared(name))
+    tags = list(_pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end()))
+    found = _paired(row, tags, text, head.end())
+    if found is None and row.children and declared and not (tags and tags[0].lastgroup == "open"):
+        names = "|".join(map(re.escape, sorted(declared)))
+        param, param_end = rf"<(?P<key>{names})>", rf"</(?:{names})>"
+        tags = list(_pattern(param, param_end, row.end, row.opener).finditer(text, head.end()))
+        found = _flat(row, tags, text, head.end(), known, name)
+    if found is None:
+        if not (final and known.forgives):
+            raise CutOff
+        found = _flat(row, tags, text, head.end(), known, name) or _unclosed(row, head, tags)
+        if found is None or known.lacks(name, found.values):
+            return None
+    if found.tagged and (known.lacks(name, found.values) or (declared and not declared >= found.values.keys())):
+        return None
+    if any(same_key(key, found.values) for key in found.values) or _cut_here_document(found.values.values()):
+        return None
+    view = known.view(name)
+    for (_, before), (key, _) in pairwise(found.values.items()):
+        unknown = view is not None and declared and not view.declares(key) and not same_key(key, declared)
+        if unknown and ("\n" in before.strip("\r\n") or not before.strip()):
+            return None  # The tag may be a part of the value before it.
+    raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
+    if not known.takes(name, raw, weak=False):
+        return None
+    return [(name, known.typed(name, raw))], found.end
 
 
-def _name_of(text: str, keys: Sequence[str]) -> str:
-    attributes = attributes_of(text)
-    return next((attributes[key] for key in keys if key in attributes), "")
+@cache
+def _pattern(param: str, param_end: str, end: str, opener: str) -> re.Pattern[str]:
+    """The tags of a family: those of a parameter, and the end and the beginning of a call."""
+    closers = re.compile(f"{param_end}|{end}")
+    related = [f"(?P<{kind}>{tag})" for kind, (tag, closer) in _RELATED.items() if closers.fullmatch(closer)]
+    own = f"(?P<open>{param})|(?P<shut>{param_end})|(?P<end>{end})|(?P<block>{opener})"
+    return re.compile("|".join((own, *related)))
+
+
+def _kind(tag: re.Match[str]) -> str:
+    groups = tag.groupdict()
+    kind = next(kind for kind in ("open", "shut", "end", "block", *_RELATED) if groups.get(kind) is not None)
+    return kind.partition("_")[0]
+
+
+def _key(tag: re.Match[str]) -> str:
+    groups = tag.groupdict()
+    return html.unescape((groups.get("key") or groups.get("key2") or "").strip())
+
+
+def _adjoins(text: str, at: int, tag: re.Match[str]) -> bool:
+    """Whether nothing stands between this place and the tag."""
+    return _GAP.match(text, at).end() >= tag.start()  # type: ignore[union-attr]
+
+
+def _paired(row: Row, tags: list[re.Match[str]], text: str, at: int) -> _Values | None:
+    """The reading in which the tags in a value are pairs; None if there is none, or none yet."""
+    found = _Values()
+    key, start, stack = None, 0, list[str]()
+    kinds = [_kind(tag) for tag in tags]
+    for number, (tag, kind) in enumerate(zip(tags, kinds, strict=True)):
+        if key is not None and not tag[0]:
+            continue  # the end of a wrapper, which is the call's only where its own closer was forgotten
+        if key is None:
+            if not _adjoins(text, at, tag) or kind not in ("open", "end"):
+                return None
+            if kind == "end":
+                found.end = tag.end()
+                return found
+            key, start, stack = _key(tag), tag.end(), []
+            found.attributes[key] = tag.groupdict().get("more") or ""
+            if tag.groupdict().get("empty"):
+                found.values[key], key, at = "", None, tag.end()
+            continue
+        behind = kinds[number + 1] if number + 1 < len(tags) and _adjoins(text, tag.end(), tags[number + 1]) else ""
+        mentioned = _is_mentioned(text, tag)
+        if kind == "shut" and not mentioned and not stack:
+            if behind in ("open", "end") or (not behind and row.ends_at(text, tag.end())):
+                if found.values.setdefault(key, value := text[start : tag.start()]) != value:
+                    return None
+                key, at = None, tag.end()
+                continue
+            if behind or not _is_in_prose(text, tag):
+                return None
+        found.tagged = True
+        if mentioned:
+            pass
+        elif kind in ("open", "inner") or (kind == "block" and (behind or _TAG_NEXT.match(text, tag.end()))):
+            stack.append("block" if kind == "block" else "open")
+        elif kind == "shut" and "open" in _inside(stack):
+            while stack.pop() != "open":
+                pass
+            if not stack and behind == "shut":
+                return None  # The second closer is the value's, or the value ended before the first one's opener.
+        elif kind == "end" and "block" in stack:
+            while stack.pop() != "block":
+                pass
+            if not stack and row.touches_call(text, tag.end()):
+                return None  # Both calls are in this value, or the value ended with the first.
+        elif kind == "end" and (behind or not _is_in_prose(text, tag)):
+            return None
+        if len(stack) > _DEPTH:
+            return None
+    return None
+
+
+def _inside(stack: list[str]) -> list[str]:
+    """What is open inside the innermost block that is open."""
+    return stack[len(stack) - stack[::-1].index("block") :] if "block" in stack else stack
+
+
+def _is_mentioned(text: str, tag: re.Match[str]) -> bool:
+    """Whether a tag stands between quotation marks."""
+    return text[tag.start() - 1] in _QUOTES and text[tag.end() : tag.end() + 1] in _QUOTES
+
+
+def _is_in_prose(text: str, tag: re.Match[str]) -> bool:
+    """Whether words stand before a tag on its line, and something around it sets it apart."""
+    line = text[max(0, tag.start() - _LINE) : tag.start()].rpartition("\n")[2]
+    return bool(line.strip()) and (line[-1] in _AROUND or text[tag.end() : tag.end() + 1] in _QUOTES)
+
+
+def _flat(row: Row, tags: list[re.Match[str]], text: str, at: int, known: Known, name: str) -> _Values | None:
+    """The reading in which no value has a tag in it, and where the next tag ends a value that was not closed."""
+    found, declared = _Values(), set(known.declared(name))
+    key, start, closed = None, 0, True
+    for tag in tags:
+        kind = _kind(tag)
+        if key is not None and kind == "shut":
+            if found.values.setdefault(key, value := text[start : tag.start()]) != value:
+                return None
+            key, at = None, tag.end()
+            continue
+        if key is not None:
+            value = re.sub(rf"\s*</{re.escape(key)}>\s*\Z", "", text[start : tag.start()])
+            if kind == "block" or not may_be_unclosed(value):
+                return None
+            found.values[key], key, at = _LAST_LINE_END.sub("", value), None, tag.start()
+            closed = False
+        if not _adjoins(text, at, tag):
+            return None
+        if kind == "end":
+            found.end = tag.end()
+            stands = found.values and (closed or known.fit(name, found.values))
+            return found if stands and (known.aloud or row.ends_at(text, tag.end())) else None
+        key, start = _key(tag), tag.end()
+        if kind != "open" or key in found.values or (declared and key not in declared):
+            return None
+        found.attributes[key] = tag.groupdict().get("more") or ""
+    return None
+
+
+def _unclosed(row: Row, head: re.Match[str], tags: list[re.Match[str]]) -> _Values | None:
+    """The parameters of a call in a wrapper whose own closer is missing at the end of the answer."""
+    kinds = [_kind(tag) for tag in tags]
+    text = head.string
+    if kinds != ["open", "shut"] * (len(kinds) // 2) or not kinds or not row.ends_at(text, tags[-1].end()):
+        return None
+    if row.bare and not text[: head.start()].rstrip().endswith(">"):
+        return None
+    found = _Values(end=tags[-1].end())
+    for opened, shut in zip(tags[::2], tags[1::2], strict=True):
+        found.attributes[_key(opened)] = opened.groupdict().get("more") or ""
+        if found.values.setdefault(_key(opened), value := text[opened.end() : shut.start()]) != value:
+            return None
+    return found
+
+
+def may_be_unclosed(value: str) -> bool:
+    """Whether a value without a closer ends here: not inside a quotation or a tag."""
+    if not value.strip() or (value.endswith((" ", "\t")) and not _LAST_LINE_END.search(value)):
+        return False
+    if "<|" in value or "<｜" in value or _MISSPELT_CLOSER.search(value) or _open_words(value):
+        return False
+    return not any(value.count(quote) % 2 for quote in "\"'`")
+
+
+def _open_words(value: str) -> set[str]:
+    """The words of the here-documents that are open at the end of a value."""
+    words = {match[2] for match in _HERE_DOCUMENT.finditer(value)} if "<<" in value else set()
+    return words - set(map(str.strip, value.splitlines())) if words else words
+
+
+def _cut_here_document(values: Any) -> bool:
+    """Whether a here-document begins in one value and ends in another: a tag in it was read as markup."""
+    words: set[str] = set()
+    for value in values:
+        if words and not words.isdisjoint(map(str.strip, value.splitlines())):
+            return True
+        words |= _open_words(value)
+    return False
+
+
+def _value(row: Row, view: View | None, key: str, value: str, attributes: str) -> Any:
+    """What the text of a parameter means, before its schema is asked."""
+    if row.trim and (begun := _FIRST_LINE_END.match(value)):
+        value = _LAST_NEWLINE.sub("", value[begun.end() :])
+    if value.startswith(_CDATA[0]) and value.rstrip().endswith(_CDATA[1]):
+        return value.rstrip()[len(_CDATA[0]) : -len(_CDATA[1])]
+    child = view.child(key) if view else None
+    if row.unquotes and child is not None and child.types == {STRING} and _QUOTED.fullmatch(value):
+        unquoted = read(value)
+        value = unquoted if isinstance(unquoted, str) else value[1:-1]
+    if row.entities and "&lt;" in value and "<" not in value:
+        value = html.unescape(value)
+    says_json = 'string="false"' in attributes or ("type=" in attributes and 'type="string"' not in attributes)
+    if says_json and child is None:
+        found = read(value)
+        return value if found is None and value.strip() != "null" else found
+    return value

@@ -1,119 +1,69 @@
-"""What may follow a call up to the end of an answer: surplus closers, and the special tokens of templates."""
+"""What may follow a call up to the end of an answer: closers, and the special tokens of templates."""
 
 from __future__ import annotations
 
-CLOSERS = (
-    "</tool_call>",
-    "</toolcall>",
-    "</tool_calls>",
-    "</function_calls>",
-    "</function_call>",
-    "</minimax:tool_call>",
-    "</seed:tool_call>",
-    "</longcat_tool_call>",
-    "</TOOLCALL>",
-    "</function>",
-    "</invoke>",
-    "</tools>",
-    "[/TOOL_CALLS]",
-    "[/TOOL_CALL]",
-    "[END_TOOL_REQUEST]",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-    "<|tool_call_section_end|>",
-    "<｜tool▁call▁end｜>",
-    "<｜tool▁calls▁end｜>",
-    "<tool_call|>",
-    "<|END_ACTION|>",
-    "<|action_end|>",
-    "<|tools_suffix|>",
-    "<|python_end|>",
-    "<|tool_call:end|>",
-    "<|tool_calls:end|>",
+import re
+
+ENDS_OF_TURN = (
+    *("<|call|>", "<|end|>", "<|return|>", "<|im_end|>", "<|eot|>", "<|eot_id|>", "<|eom|>", "<|eom_id|>", "<|EOT|>"),
+    *("<EOT>", "<|eos|>", "<eos>", "</s>", "<|end_of_text|>", "<|endoftext|>", "<|end_of_turn|>", "<|endofturn|>"),
+    *("<|end_of_sentence|>", "<|end_of_role|>", "<|end_of_response|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>"),
+    *("<|END_RESPONSE|>", "<|assistant_end|>", "<|role_end|>", "<|endofresponse|>", "<|calls|>", "[|endofturn|]"),
+    *(
+        "</longcat_s>",
+        "<SPECIAL_12>",
+        "<eoa>",
+        "<｜end▁of▁sentence｜>",
+        "<｜hy_eos｜>",
+        "<turn|>",
+        "<|turn|>",
+        "[e~[",
+    ),
+    *("[EOS]", "[/INST]", "<seed:eos>", "<[end_of_sentence]>", "<|stop|>", "<|flush|>", "<|extra_0|>"),
+    *("<|message_end|>", "<|msg_end|>", "<|end_message|>", "<|message_sep|>", "<|close|>message<|sep|>"),
+    *("<|close|>response<|sep|>", "<|end_of_msg|>", "<|pad|>", "<pad>", "<|assistant|>"),
+)
+"""Tokens with which a template ends a turn."""
+
+BEGIN_FOREIGN_TURN = (
+    *("<|observation|>", "<|tool_response>", "<|tool_response|>", "<tool_response>", "<|user|>"),
+    "<start_function_response>",
+)
+"""Tokens that give the turn to a user or a tool, as some models do at the end of a call."""
+
+_U = r"(?:▁|\\?_| )"
+_CLOSERS = (
+    r"</(?:[a-z]+:)?(?:tool[_ ]?calls?|function_calls?|dots_function_call|TOOLCALL|tools|invoke|function"
+    r"|longcat_tool_call)(?::[\w-]{1,64})?>"
+    r"|<\s?/\s?(?:[|｜]{1,2}|‖|∥)\s?DSML\s?(?:[|｜]{1,2}|‖|∥)?\s?(?!parameter)\w+>"
+    rf"|<[|｜]tool{_U}calls?{_U}end[|｜]>|<\|tool_calls?_section_end\|>|<tool_call\|>"
+    r"|<\|END_ACTION\|>|<\|action_end\|>|<\|tools_suffix\|>|<\|python_end\|>|<\|tool_calls?:end\|>"
+    r"|<\|close\|>(?:tools|call)<\|sep\|>|\]<\]minimax\[>\[</tool_call>"
+    r"|\[/TOOL_CALLS?\]|\[END_TOOL_REQUEST\]"
 )
 """Closers of calls and of their wrappers, which models may repeat."""
 
-ENDS_OF_TURN = (
-    "<|call|>",
-    "<|end|>",
-    "<|return|>",
-    "<|im_end|>",
-    "<|eot|>",
-    "<|eot_id|>",
-    "<|eom|>",
-    "<|eom_id|>",
-    "<|EOT|>",
-    "<EOT>",
-    "<|eos|>",
-    "<eos>",
-    "</s>",
-    "<|end_of_text|>",
-    "<|endoftext|>",
-    "<|end_of_turn|>",
-    "<|endofturn|>",
-    "<|end_of_sentence|>",
-    "<|end_of_role|>",
-    "<|end_of_response|>",
-    "<end_of_turn>",
-    "<|END_OF_TURN_TOKEN|>",
-    "<|END_RESPONSE|>",
-    "<|assistant_end|>",
-    "<|role_end|>",
-    "<|endofresponse|>",
-    "<|calls|>",
-    "[|endofturn|]",
-    "</longcat_s>",
-    "<SPECIAL_12>",
-    "<eoa>",
-    "<｜end▁of▁sentence｜>",
-    "<｜hy_eos｜>",
-    "<turn|>",
-    "<|turn|>",
-    "[e~[",
-    "[EOS]",
-    "[/INST]",
-    "<seed:eos>",
-    "<[end_of_sentence]>",
-    "<|stop|>",
-    "<|flush|>",
-    "<|extra_0|>",
-    "<|observation|>",
-    "<|tool_response>",
-    "<|tool_response|>",
-    "<tool_response>",
-    "<|user|>",
-    "<|assistant|>",
-    "<start_function_response>",
-    "<|message_end|>",
-    "<|msg_end|>",
-    "<|close|>message<|sep|>",
-    "<|pad|>",
-    "<pad>",
-)
-"""Tokens with which a template ends a turn, or asks for the result of the call."""
-
-BEGIN_FOREIGN_TURN = frozenset(
-    (
-        "<|observation|>",
-        "<|tool_response>",
-        "<|tool_response|>",
-        "<tool_response>",
-        "<|user|>",
-        "<start_function_response>",
-    )
-)
-"""Tokens that give the turn to a user or a tool: whatever the model writes after one is invented."""
-
-BEHIND_A_CALL = (*CLOSERS, *ENDS_OF_TURN)
+_FOREIGN = "|".join(map(re.escape, BEGIN_FOREIGN_TURN))
+_ANY = f"(?:{'|'.join(map(re.escape, ENDS_OF_TURN))}|(?P<foreign>{_FOREIGN})|{_CLOSERS})"
+BEHIND_A_CALL = re.compile(rf"\s*+{_ANY}")
+"""One of them, with the white space before it."""
+_AT_THE_END = re.compile(rf"{_ANY}\Z")
+_LONGEST = 96
 
 
-def without_tokens(call: str) -> str:
-    """The text of a call without the closers and tokens that follow it."""
-    end = len(call)
+def skip_tokens(text: str, at: int) -> tuple[int, bool]:
+    """Where the tokens behind a call end, and whether one of them begins the turn of somebody else."""
+    foreign = False
+    while (token := BEHIND_A_CALL.match(text, at)) is not None:
+        at, foreign = token.end(), foreign or token["foreign"] is not None
+    return at, foreign
+
+
+def without_tokens(text: str) -> str:
+    """A text without the closers and tokens at its end."""
     while True:
-        while end and call[end - 1].isspace():
-            end -= 1
-        token = next((token for token in BEHIND_A_CALL if call.endswith(token, 0, end)), "")
-        if not token:
-            return call[:end]
-        end -= len(token)
+        text = text.rstrip()
+        token = _AT_THE_END.search(text, max(0, len(text) - _LONGEST))
+        if token is None:
+            return text
+        text = text[: token.start()]

@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Literal
 
-from .schema.node import ARRAY, EVERY_TYPE, STRING, Node, possible
-from .schema.schema import prepared
-from .schema.views import View, view_of
+from .check import View, view_of
+from .schema import ARRAY, STRING, Node, prepare
 
 Schema = Mapping[str, Any]
 Kind = Literal["function", "custom", "server"]
 
+INVALID = "invalid"
+"""The name for a call that no tool of the client can take: agents answer an unknown tool with an error."""
 _MAX_NESTING = 4
 _OTHER_SCHEMA_KEYS = ("input_schema", "parametersJsonSchema", "parameters_json_schema")
 
@@ -39,7 +40,7 @@ class Tool:
     def prepared(self) -> Node | None:
         """The schema, prepared for checking; None if there is none."""
         if self._prepared is None and self.schema is not None and self.kind == "function":
-            self._prepared = prepared(self.schema)
+            self._prepared = prepare(self.schema)
         return self._prepared
 
     @property
@@ -51,23 +52,47 @@ class Tool:
     def shell_like(self) -> bool:
         """Whether a property `command` or `cmd` may be a string or a list of strings."""
         view = self.view
+        commands = [view.child(name) for name in ("command", "cmd")] if view is not None else []
+        return any(
+            command.says(STRING) or ((item := command.narrowed(ARRAY).item(0)) is not None and item.says(STRING))
+            for command in commands
+            if command is not None
+        )
+
+    def missing(self, value: object) -> tuple[str, ...]:
+        """The required fields that are not there, except those with a default, which the client may fill in."""
+        view = self.view
         if view is None:
+            return ()
+        present = value if isinstance(value, dict) else {}
+        return tuple(
+            name
+            for name in view.required
+            if name not in present and not any(map(_has_default, view.properties.get(name, ())))
+        )
+
+    def takes(self, value: dict[str, Any]) -> bool:
+        """Whether, as far as the schema says, no required field is missing and every key is declared."""
+        view = self.view
+        if view is None or self.missing(value):
+            return view is None
+        open_ended = not view.keys_known or "properties" not in (self.schema or {})
+        return open_ended or all(key in view.required or view.declares(key) for key in value)
+
+    @property
+    def takes_nothing(self) -> bool:
+        """Whether it declares that it has no parameters."""
+        schema, view = self.schema or {}, self.view
+        if view is None or not view.keys_known or "properties" not in schema or schema.get("additionalProperties"):
             return False
-        nodes = [node for name in ("command", "cmd") for node in view.properties.get(name, ())]
-        return any(map(_may_be_command, nodes))
+        return not (view.properties or view.required or any(part.pattern_properties for part in view.parts))
 
 
-def _may_be_command(node: Node) -> bool:
-    types = possible(node)
-    return types != EVERY_TYPE and (STRING in types or (ARRAY in types and _lists_strings(node, 0)))
-
-
-def _lists_strings(node: Node, depth: int) -> bool:
-    """Whether the schema, or a part of it, says that the items of a list are strings."""
-    if node.items is not None and STRING in possible(node.items) != EVERY_TYPE:
-        return True
-    parts = (*node.all_of, *node.any_of, *node.one_of, *((node.ref,) if node.ref else ()))
-    return depth < _MAX_NESTING and any(_lists_strings(part, depth + 1) for part in parts)
+def _has_default(node: Node) -> bool:
+    seen = 0
+    while node.ref is not None and not node.default and seen < 20:
+        node, seen = node.ref, seen + 1
+    return node.default
 
 
 class Tools:
@@ -104,6 +129,11 @@ class Tools:
             return tool
         inside = [tools[name] for tools in self._by_namespace.values() if name in tools]
         return inside[0] if len(inside) == 1 else None
+
+    def invalid(self, option: str) -> str | None:
+        """The client's tool for invalid calls. `option` (`toolfix_invalid_tool`) counts even if undeclared."""
+        declared = self.get(INVALID)
+        return option or (INVALID if declared is not None and declared.namespace is None else None)
 
     def __iter__(self) -> Iterator[Tool]:
         # Each answer iterates over the tools several times, and a generator takes three times as long.

@@ -1,4 +1,7 @@
-"""Finds the declared tools that a name means, exactly or despite its case, separators, known prefix or call number.
+"""When two spellings are the same name, and which declared tools a name means despite its spelling.
+
+Names of tools, parameters and members of an enum may differ in case and separators only; mere similarity never
+counts. A tool's name may also have a known prefix or the number of the call.
 
 No part that may be a name itself is dropped: `sandbox.Bash` and `mcp__sandbox__Bash` are other tools than `Bash`.
 Only the words of `PREFIXES` mean nothing; a server or a namespace counts if it is declared.
@@ -12,7 +15,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from .declared import Tool, Tools
-from .normalize import normalize
 
 PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
 """What models write before a tool's name (`name.namespace_prefix` of the facts): the namespaces of gpt-oss, Kimi and
@@ -28,6 +30,37 @@ _SEPARATOR: Final = re.compile(r"[\s_\-.:/]+")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
+_WORD_SEPARATORS: Final = re.compile(r"[\s_\-]+")
+
+
+def normalize(text: str) -> str:
+    """A name without case and separators: `Read_File`, `read-file` and `readFile` become the same.
+
+    A separator between two digits is kept (`v1_0` is not `v10`).
+    """
+    return _fold(text, _SEPARATOR)
+
+
+def normalize_value(text: str) -> str:
+    """An enum member without case and separators.
+
+    `.`, `:` and `/` carry meaning there, and a leading `-` is a sign.
+    """
+    stripped = text.strip()
+    sign = "-" if stripped[:1] == "-" else ""
+    return sign + _fold(stripped, _WORD_SEPARATORS)
+
+
+def _fold(text: str, separators: re.Pattern[str]) -> str:
+    parts = [part for part in separators.split(text.casefold()) if part]
+    folded: list[str] = []
+    for part in parts:
+        if folded and folded[-1][-1].isdigit() and part[0].isdigit():
+            folded.append("_")
+        folded.append(part)
+    return "".join(folded)
+
+
 @dataclass(slots=True, frozen=True)
 class _Spelled:
     tool: Tool
@@ -39,8 +72,6 @@ class _Spelled:
 
 class Declared:
     """The tools that the client runs itself, by the spellings under which they are recognised."""
-
-    __slots__ = ("_exact", "_folded")
 
     def __init__(self, tools: Tools) -> None:
         self._exact: dict[str, list[Tool]] = {}
@@ -78,8 +109,8 @@ class Declared:
         low = written.lower()
         if any(prefix.startswith(low) for prefix in PREFIXES):
             return True
-        key = normalize(written[_prefixes_end(written) :])
-        return any(folded.startswith(key) for folded in self._folded)
+        bare = (written, *(written[end:] for end in _prefix_ends(written)))[-1]
+        return any(folded.startswith(normalize(bare)) for folded in self._folded)
 
 
 def declared_of(tools: Tools) -> Declared:
@@ -108,17 +139,13 @@ def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
 
 def without_prefixes(name: str) -> Iterator[str]:
     """The name without its first known prefix, without its first two, and so on."""
-    at = 0
-    while (prefix := _PREFIX.match(name, at)) is not None and prefix.end() < len(name):
-        at = prefix.end()
-        yield name[at:]
+    return (name[end:] for end in _prefix_ends(name) if end < len(name))
 
 
-def _prefixes_end(name: str) -> int:
+def _prefix_ends(name: str) -> Iterator[int]:
     at = 0
     while (prefix := _PREFIX.match(name, at)) is not None:
-        at = prefix.end()
-    return at
+        yield (at := prefix.end())
 
 
 def _spellings(tool: Tool) -> set[str]:

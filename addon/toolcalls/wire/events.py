@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from ..work import LimitReached as LimitReached
+from ..sizes import MOST_CALLS as MOST_CALLS
+from ..sizes import LimitReached as LimitReached
 
 
 class Event(NamedTuple):
@@ -76,7 +77,3 @@ def joined(verdicts: Iterable[tuple[Event, Verdict]]) -> Pass | Replace:
             continue
         untouched = False
     return PASS if untouched else Replace(tuple(out), tuple(release), tuple(hold))
-
-
-MOST_CALLS: Final = 500
-"""How many tool calls, choices or output items an verdict may have: each has state and is compared with others."""

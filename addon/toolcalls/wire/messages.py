@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from ..work import TooMuchWork, Work
+from ..sizes import MOST_MARKS, marks_in
 from .events import Event
 
 _TYPE_FIRST = re.compile(r'\s*+\{\s*+"type"\s*+:\s*+"([^"\\]*+)"')
@@ -20,9 +20,8 @@ def type_of(text: str) -> str | None:
     if first is not None:
         return first[1]
     try:
-        Work().read_json(text, last=True)
-        message = json.loads(text)
-    except (ValueError, RecursionError, TooMuchWork):
+        message = json.loads(text) if marks_in(text) <= MOST_MARKS else None
+    except (ValueError, RecursionError):
         return None
     kind = message.get("type") if isinstance(message, dict) else None
     return kind if isinstance(kind, str) else None

@@ -40,6 +40,8 @@ _CRLF_EVENT = re.compile(rb".*+\n(?>(?!\r\n).++\n)*+\r?\n|(?s:.++)")
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
     """The offset after the last complete event of the block, searched from `start`; -1 if there is none."""
+    if block.endswith(b"\n\n") and not block.endswith(b"\n\n\n") and block.find(b"\r", start) < 0:
+        return len(block)
     if _has_lone_cr(block, start):
         # A CR after an LF is half of a CRLF: without its LF the event is not complete.
         most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
@@ -76,6 +78,8 @@ def _end_of_last_blank_line(block: bytes | bytearray, start: int) -> int:
 
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
+    if block.find(b"\n\n") == len(block) - 2 and block.find(b"\r") < 0:
+        return [block]
     if _has_lone_cr(block):
         ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
         return [block[start:end] for start, end in pairwise(ends) if start < end]

@@ -70,29 +70,16 @@ def run() -> list[Row]:
             text, reference = make(size), valid(size)
             base = best_ms(partial(json.loads, reference))
             spent = best_ms(partial(mend_arguments, text))
-            rows.append(
-                {
-                    "bench": "arguments",
-                    "kind": kind,
-                    "size": size,
-                    "us": round(spent * 1000, 1),
-                    "ratio": round(spent / base, 2),
-                }
-            )
+            row = {"name": f"{kind}, {size:,}", "figure": spent * 1000, "unit": "µs", "ratio": spent / base}
+            rows.append(row)
     big = {"2 MB valid": valid(1_750_000), **{f"64 KB {kind}": make(60_000) for kind, make in KINDS.items()}}
     for kind, text in big.items():
-        rows.append(_bounded("budget", kind, text, BUDGET_MS))
+        rows.append(_bounded(kind, text, BUDGET_MS))
     for kind, fill in _FILL.items():
-        rows.append(_bounded("adversarial", kind, fill(ADVERSARIAL_SIZE), ADVERSARIAL_MS))
+        rows.append(_bounded(f"adversarial, {kind}", fill(ADVERSARIAL_SIZE), ADVERSARIAL_MS))
     return rows
 
 
-def _bounded(bench: str, kind: str, text: str, limit: float) -> Row:
+def _bounded(name: str, text: str, limit: float) -> Row:
     spent = best_ms(lambda: mend_arguments(text), at_least=3, seconds=0.05)
-    return {
-        "bench": bench,
-        "kind": kind,
-        "size": len(text),
-        "us": round(spent * 1000, 1),
-        "limit_ms": limit,
-    }
+    return {"name": f"{name}, {len(text):,}", "figure": spent, "unit": "ms", "goal": limit}

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
-from toolcalls.cli.upstream import Play, Seen, Upstream
+from tests.upstream import Play, Seen, Upstream
 
 from ..argument_streams import PATHS, answer, request
 from ..argument_texts import inner_quotes, python_style, valid

@@ -10,8 +10,8 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.upstream import Play, Seen, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
 
 from ..argument_streams import PATHS, answer, request
 from ..argument_texts import valid

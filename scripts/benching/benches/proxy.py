@@ -17,8 +17,8 @@ from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.upstream import Play, Seen, Upstream
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import Play, Seen, Upstream
 
 from ..chat_events import framed, text_events
 from ..measure import Row, noise, ratio

@@ -18,8 +18,7 @@ from typing import Any
 
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
-from toolcalls.request import mend as history
-from toolcalls.request.arguments import KnownGoodArguments
+from toolcalls.request.calls import known_arguments
 from toolcalls.request.mend import mend_request
 from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
@@ -27,7 +26,7 @@ from toolcalls.request.request import decode, read_request
 
 from ..measure import Row, best_ratio, in_turns
 
-GOAL = 1.2
+GOAL = 1.5
 HEALING_GOAL = 1.15
 """The goal for keeping a host's reasoning and looking for loops, compared with both turned off."""
 SIZE = 2_000_000
@@ -97,7 +96,7 @@ def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False
 
 def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object:
     if new:
-        history.known_arguments = KnownGoodArguments()
+        known_arguments.forget()
     request = decode(body)
     read_request(request)
     return mend_request(protocol, body, request, POLICY, refusals)

@@ -1,1 +1,0 @@
-"""The protocols, one folder each: reading and writing their text, tool calls and finish reasons."""

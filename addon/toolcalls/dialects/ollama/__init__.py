@@ -1,1 +1,0 @@
-"""Ollama's own `/api/chat`: lines of JSON, and calls that arrive in one piece."""

@@ -1,1 +1,0 @@
-"""OpenAI Responses, over HTTP and WebSocket."""

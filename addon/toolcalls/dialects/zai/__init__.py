@@ -1,1 +1,0 @@
-"""The stream of chat.z.ai, which is converted to Chat."""

@@ -1,0 +1,362 @@
+"""The tolerant grammar: JSON, JSON5, Python literals and the damage that models do to them.
+
+One pass, one small function per production; each starts at `s.pos` and moves it behind what it has read.
+Nothing is invented: if a value, a key or a quote is missing, the text is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ..reasons import BARE_TEXT, CLOSED_CUT_OFF, EXTRA_BRACKET, LEADING_COMMA, MISSING_QUOTE, Refusal
+from ..tools.check import View
+from . import lexer as chars
+from .finish import Finish
+from .source import MAX_DEPTH, SLOW, Cut, Source
+from .strict import LITERALS, exact_int, may_be_cut, read_number
+from .strings import ARRAY, KEY, OBJECT, TUPLE, prefixed_string, read_string
+
+_COMMA_IN_KEY = re.compile(rf"[{chars.QUOTES}]\s*+[{chars.COMMAS}]")
+_EMPTY_KEY = re.compile(rf"[{chars.QUOTES}]\s*+[{chars.QUOTES}]")
+_PYTHON_CONSTANTS = frozenset({"True", "False", "None"})
+_NO_TEXT = frozenset(
+    {*map(str.lower, LITERALS), "undefined", "nan", "infinity", "nil", "string", "str", "value", "text", "this"}
+)
+"""Words that stand for a value, or for a type, rather than for themselves."""
+
+
+def read_object(s: Source, view: View | None = None) -> dict[str, Any]:
+    """object = "{" [ pair { comma pair } [ comma ] ] "}" """
+    _enter(s, OBJECT)
+    outer, s.view = s.view, view
+    pairs: dict[str, Any] = {}
+    while not _plain(s, pairs, *chars.PLAIN_PAIRS):
+        before = s.pos
+        char = s.skip()
+        comma = bool(pairs) and _commas(s, char)
+        char = s.skip() if comma or (not pairs and _leading_comma(s, char)) else char
+        if _read_end(s, char, chars.CLOSE_OBJECT, comma, not pairs):
+            break
+        if char in chars.CLOSE_ARRAY:
+            if pairs and _stray_bracket(s, char):
+                continue
+            if not pairs:
+                raise Refusal("a bracket closes what was not opened")
+            break
+        if pairs and not comma:
+            _lost_comma_before_key(s, char, before)
+        try:
+            _pair(s, char, pairs)
+        except Cut as cut:
+            _close_cut(s, cut)
+            break
+    s.open.pop()
+    s.view = outer
+    return pairs
+
+
+def _plain(s: Source, members: Any, comma: re.Pattern[str], member: re.Pattern[str], end: re.Pattern[str]) -> bool:
+    """Read pairs or items in which only the quotes may need mending, one match each; stops before any other.
+
+    Returns whether the object or list (`members`) ended behind them.
+    """
+    text, pos = s.text, s.pos
+    before = comma.match(text, pos) if members else None
+    if not s.typographic and (before or not members):
+        pos = before.end() if before else pos
+        while found := member.match(text, pos):
+            s.spend(1)
+            key_quote, key, quote, string, number, literal = found.groups()
+            if key_quote == "'" or quote == "'":
+                s.step("single quotes")
+            value = string if quote else _plain_word(s, number, literal)
+            if key_quote:
+                _put(s, key, value, members)
+            else:
+                members.append(value)
+            s.pos = pos = found.end()
+            if text[pos] != ",":
+                break
+            pos += 1
+    closed = end.match(text, s.pos)
+    if closed is None or (closed[1] and not members):
+        return False
+    s.pos = closed.end()
+    if closed[1]:
+        s.step("trailing comma")
+    return True
+
+
+def _plain_word(s: Source, number: str, literal: str | None) -> Any:
+    if literal:
+        if literal in _PYTHON_CONSTANTS:
+            s.step("Python literals")
+        return LITERALS[literal]
+    return exact_int(number) if number.isdecimal() else read_number(number)[0]
+
+
+def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
+    """pair = key ":" value"""
+    key = _key(s, char)
+    colon = s.skip()
+    if not colon:
+        raise s.cut()
+    if colon not in chars.COLONS:
+        raise Refusal(f"`{key[:60]}` has no colon")
+    s.structure(colon)
+    s.key = key
+    _put(s, key, read_value(s, OBJECT, s.view and s.view.child(key)), pairs)
+
+
+def _put(s: Source, key: str, value: Any, pairs: dict[str, Any]) -> None:
+    """Add a pair. A key with two values is refused: the object has two readings."""
+    if key in pairs and pairs[key] != value:
+        raise Refusal(f"`{key[:60]}` has two values")
+    pairs[key] = value
+    s.key = key
+
+
+def _key(s: Source, char: str) -> str:
+    """key = string | name"""
+    if char in chars.QUOTES:
+        return read_string(s, KEY)
+    s.spend(SLOW)
+    if s.lacks_opening_quote(half := chars.half_quoted_key.match(s.text, s.pos)):
+        assert half is not None
+        s.pos = half.end()
+        s.structural_step(MISSING_QUOTE)
+        return half[1]
+    found = chars.escaped_name.match(s.text, s.pos) or chars.name.match(s.text, s.pos)
+    key = chars.escape.sub(lambda escape: chr(int(escape[0][2:], 16)), found[0]) if found else ""
+    if found is None or key in _PYTHON_CONSTANTS or not chars.name.fullmatch(key):
+        raise Refusal(f"there is no key at character {s.pos:,}")
+    s.pos = found.end()
+    if s.pos == len(s.text):
+        raise s.cut()
+    s.step("unquoted keys")
+    return key
+
+
+def read_array(s: Source, view: View | None = None) -> list[Any]:
+    """array = "[" [ value { comma value } [ comma ] ] "]" """
+    _enter(s, ARRAY)
+    items: list[Any] = []
+    while not _plain(s, items, *chars.PLAIN_ITEMS):
+        comma = False
+        if items and (found := chars.plain_comma.match(s.text, s.pos)):
+            s.pos, comma = found.end(), True
+        char = s.skip()
+        if not comma and items and _comma(s, char):
+            comma, char = True, s.skip()
+        if _read_end(s, char, chars.CLOSE_ARRAY, comma, not items):
+            break
+        if char in chars.CLOSE_OBJECT:
+            if comma:
+                s.step("trailing comma")
+            s.lost_bracket()
+            break
+        if items and not comma:
+            if char in chars.COLONS:
+                raise Refusal("a list has a pair in it")
+            s.structural_step("missing comma")
+        try:
+            items.append(read_value(s, ARRAY, view and view.item(len(items))))
+        except Cut as cut:
+            _close_cut(s, cut)
+            break
+    s.open.pop()
+    return items
+
+
+def _tuple(s: Source) -> Any:
+    """tuple = "(" [ value { comma value } [ comma ] ] ")"; without a comma it is only a value in parentheses"""
+    _enter(s, TUPLE)
+    items: list[Any] = []
+    commas = 0
+    while True:
+        char = s.skip()
+        comma = bool(items) and _comma(s, char)
+        char = s.skip() if comma else char
+        commas += comma
+        if not char:
+            raise s.cut()
+        if char in chars.CLOSE_TUPLE:
+            s.structure(char)
+            break
+        if char in chars.CLOSE_OBJECT + chars.CLOSE_ARRAY:
+            raise Refusal("a Python tuple is not closed")
+        item = read_value(s, TUPLE)
+        if comma or not items:
+            items.append(item)
+        else:
+            items[-1] = _joined(s, items[-1], item)
+    s.open.pop()
+    if items and not commas:
+        return items[0]
+    s.step("tuple")
+    return items
+
+
+def _joined(s: Source, first: Any, second: Any) -> str:
+    """Join two adjacent strings, as Python does."""
+    if not (isinstance(first, str) and isinstance(second, str)):
+        raise Refusal("a Python tuple lacks a comma")
+    s.step("joined strings")
+    return first + second
+
+
+def read_value(s: Source, position: str, view: View | None = None) -> Any:
+    """value = string | object | array | tuple | word"""
+    char = s.skip()
+    if not char:
+        raise s.cut()
+    if char in chars.QUOTES:
+        return read_string(s, position)
+    if char in chars.OPEN_OBJECT:
+        s.structure(char)
+        return read_object(s, view)
+    if char in chars.OPEN_ARRAY:
+        s.structure(char)
+        return read_array(s, view)
+    if char in chars.OPEN_TUPLE:
+        s.structure(char)
+        return _tuple(s)
+    if char in "rRbBuU":
+        text = prefixed_string(s, position)
+        if text is not None:
+            return text
+    text = _bare_text(s, view) if position == OBJECT else None
+    return _word(s) if text is None else text
+
+
+def _bare_text(s: Source, view: View | None) -> str | None:
+    """One word or URL that lacks its quotes, if the schema says that the value is a string; else None."""
+    if view is None or not view.only_text or s.finish is not Finish.COMPLETE:
+        return None
+    found = chars.bare_text.match(s.text, s.pos)
+    if found is None or found[0].lower() in _NO_TEXT or (s.view is not None and found[0] in s.view.properties):
+        return None
+    s.pos = found.end()
+    s.structural_step(BARE_TEXT)
+    return found[0]
+
+
+def _word(s: Source) -> Any:
+    """word = number | "true" | "false" | "null", in any spelling"""
+    s.spend(SLOW)
+    found = chars.word.match(s.text, s.pos)
+    if found is None:
+        raise Refusal(f"there is no value for `{s.key}`" if s.key else "there is no value where one should be")
+    word = found[0]
+    s.pos = found.end()
+    if s.pos == len(s.text) and not s.complete:
+        # More of the word may be missing, whatever the finish reason says: `3` may be the beginning of `300`.
+        raise s.cut()
+    if s.pos == len(s.text) and may_be_cut(word):
+        return _completed(s, word)
+    if word in LITERALS:
+        if word not in ("true", "false", "null"):
+            s.step("Python literals" if word in _PYTHON_CONSTANTS else "upper-case literals")
+        return LITERALS[word]
+    if word[0] in "0123456789+-.":
+        number, as_json = read_number(word)
+        if not as_json:
+            s.step("number format")
+        return number
+    raise Refusal(f"`{word[:40]}` is not in quotes")
+
+
+def _completed(s: Source, word: str) -> Any:
+    s.step(CLOSED_CUT_OFF)
+    for literal, value in LITERALS.items():
+        if literal.startswith(word):
+            return value
+    digits = word.rstrip(".eE+-xX")
+    if not digits:
+        raise s.cut()
+    return read_number(digits)[0]
+
+
+def _enter(s: Source, bracket: str) -> None:
+    s.spend(SLOW)
+    s.open.append(bracket)
+    if len(s.open) > MAX_DEPTH:
+        raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")
+
+
+def _close_cut(s: Source, cut: Cut) -> None:
+    """Close a value that was cut off, if the user wants that (`toolfix_truncated=complete`)."""
+    if not s.complete:
+        raise cut
+    s.step(CLOSED_CUT_OFF)
+    s.pos = len(s.text)
+
+
+def _comma(s: Source, char: str) -> bool:
+    if not char or char not in chars.COMMAS:
+        return False
+    s.structure(char)
+    return True
+
+
+def _commas(s: Source, char: str) -> bool:
+    """Read the commas between two pairs. An object has no holes, so a second comma means nothing."""
+    found = False
+    while _comma(s, char):
+        if found:
+            s.structural_step("extra comma")
+            s.spend(SLOW)
+        found = True
+        char = s.skip()
+    return found
+
+
+def _leading_comma(s: Source, char: str) -> bool:
+    """Read a comma before the first pair: an object has no holes, so it means nothing."""
+    if char == ",":
+        s.structure(char)
+        s.structural_step(LEADING_COMMA)
+        if s.skip() in chars.CLOSE_OBJECT + ",":
+            raise Refusal(f"there is no key at character {s.pos:,}")
+    return char == ","
+
+
+def _read_end(s: Source, char: str, closers: str, comma: bool, empty: bool) -> bool:
+    """Read the end of the object or list, if it is here: its bracket, or the end of the text. Returns whether it is.
+
+    If the text ends behind a comma or an opening bracket, more than brackets is missing.
+    """
+    if not char:
+        if (comma or empty) and not s.complete:
+            raise s.cut()
+        s.unclosed()
+    elif char in closers:
+        s.structure(char)
+        if comma:
+            s.step("trailing comma")
+    return not char or char in closers
+
+
+def _lost_comma_before_key(s: Source, char: str, before: int) -> None:
+    if char not in chars.QUOTES and not chars.line_break.search(s.text, before, s.pos):
+        raise Refusal(f"something that is neither a comma nor a bracket follows `{s.key}`")
+    if _COMMA_IN_KEY.match(s.text, s.pos):
+        # The quote before this one may be part of the text, and this one its end.
+        raise s.unclear("a key begins with a comma")
+    if _EMPTY_KEY.match(s.text, s.pos):
+        raise s.unclear("an empty key follows it without a comma")
+    s.structural_step("missing comma")
+
+
+def _stray_bracket(s: Source, char: str) -> bool:
+    """Whether a `]` in an object is superfluous; if not, it closes a list further out."""
+    if ARRAY in s.open:
+        s.lost_bracket()
+        return False
+    s.structure(char)
+    following = s.skip()
+    if following and following not in chars.CLOSE_OBJECT + chars.CLOSE_ARRAY:
+        raise Refusal("a bracket closes what was not opened")
+    s.structural_step(EXTRA_BRACKET)
+    return True

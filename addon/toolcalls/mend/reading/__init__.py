@@ -1,1 +1,0 @@
-"""Reading of broken JSON: characters, strings, the tolerant grammar, and strict JSON itself."""

@@ -1,0 +1,371 @@
+"""Brings arguments that are valid JSON of the wrong shape into the shape that the tool declares.
+
+The declared schema decides: a value is changed only if it certainly violates the schema and exactly one other
+reading of it satisfies the schema. No string is ever changed, except to a member of an enum. Two changes need no
+violation: an integer written as `120000.0`, and an optional property whose empty string means that it is absent
+(`drop_empty`, or a format that no empty string has).
+
+Values that are not changed stay the very same objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from ..tools.check import Check, Exhausted, View, view_of
+from ..tools.declared import Tool
+from ..tools.schema import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
+from .finish import Finish
+from .keys import KeyChange, drifted, folded, wrapper_key
+from .values import (
+    Contained,
+    admits_free_strings,
+    container_in,
+    integer_in,
+    looks_like_container,
+    member_for,
+    only_item,
+    scalar_in,
+)
+
+_MAX_DEPTH = 40
+_MAX_WRAPPERS = 3
+
+
+@dataclass(slots=True, frozen=True)
+class ShapeMended:
+    value: dict[str, Any]
+    steps: tuple[str, ...] = ()
+    """What was done, in order, in plain words; empty if the value is unchanged."""
+    refusal: str = ""
+    """Why no client can take the value: a container was sent as a string, and its content does not fit either."""
+
+
+def mend_shape(
+    value: dict[str, Any],
+    tool: Tool,
+    *,
+    drop_empty: frozenset[str] = frozenset(),
+    finish: Finish | None = None,
+) -> ShapeMended:
+    """`finish`: how the answer ended, if JSON inside a string may be mended too; it may lack only what the arguments
+    may lack."""
+    node = tool.prepared
+    if node is None:
+        return ShapeMended(value)
+    try:
+        return _Mending(tool.name, node, drop_empty, partial(container_in, finish=finish)).run(value)
+    except (Exhausted, RecursionError):
+        return ShapeMended(value)
+
+
+@dataclass(slots=True)
+class _Mending:
+    """One pass over the arguments of one call, within one budget of work."""
+
+    tool: str
+    root: Node
+    drop_empty: frozenset[str]
+    container_in: Callable[[str], Contained | None]
+    check: Check = field(default_factory=Check)
+    steps: list[str] = field(default_factory=list)
+
+    def run(self, value: dict[str, Any]) -> ShapeMended:
+        before = self.check.violations(self.root, value)
+        if not before and not self._has_quiet_defect(value):
+            return ShapeMended(value)
+        view = view_of(self.root)
+        result: Any = value
+        if before:
+            result = self._unwrapped(view, value, before)
+        if result is value:
+            result = self._mend(view, value, "", None, 0)
+        if not isinstance(result, dict) or not self.steps or self.check.violations(self.root, result) > before:
+            result = value
+        steps = () if result is value else tuple(self.steps)
+        return ShapeMended(result, steps, self._stuck(view, result, "", 0) if before else "")
+
+    def _stuck(self, view: View, value: Any, path: str, depth: int) -> str:
+        """The reason to refuse, if a container is still a string."""
+        if depth > _MAX_DEPTH or not self._violations(view, value):
+            return ""
+        self.check.spend(5)
+        inside: Iterable[tuple[View | None, Any, str]] = ()
+        if isinstance(value, dict):
+            inside = ((view.child(key), item, _join(path, key)) for key, item in value.items())
+        elif isinstance(value, list):
+            inside = ((view.item(index), item, f"{path}[{index}]") for index, item in enumerate(value))
+        elif isinstance(value, str) and view.types <= {ARRAY, OBJECT, NULL} and looks_like_container(value):
+            self.check.spend(len(value) // 50)
+            if self.container_in(value) is not None:
+                return f"`{path}` is a list or an object written as text, and what is in it does not fit the schema"
+        reasons = (self._stuck(child, item, below, depth + 1) for child, item, below in inside if child is not None)
+        return next(filter(None, reasons), "")
+
+    # The whole call
+
+    def _unwrapped(self, view: View, value: dict[str, Any], before: int) -> Any:
+        inner: Any = value
+        steps: list[str] = []
+        for _ in range(_MAX_WRAPPERS):
+            key = wrapper_key(view, inner, self.tool)
+            if key is None:
+                return value
+            inner = inner[key]
+            if isinstance(inner, str):
+                self.check.spend(len(inner) // 50)
+                held = self.container_in(inner)
+                inner = None if held is None else held.value
+            if not isinstance(inner, dict):
+                return value
+            steps.append(f"arguments taken out of `{key}`")
+            mark = len(self.steps)
+            mended = self._mend(view, inner, "", None, 0)
+            if self._is_the_call(view, mended, before):
+                self.steps[mark:] = steps + self.steps[mark:]
+                return mended
+            self._undo(mark)
+        return value
+
+    def _is_the_call(self, view: View, value: Any, before: int) -> bool:
+        if not isinstance(value, dict) or any(name not in value for name in view.required):
+            return False
+        known = [key for key in value if key in view.properties]
+        if view.unions:
+            return not self._violations(view, value)
+        return bool(known or not value) and self._violations(view, value) <= before
+
+    # One value
+
+    def _mend(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
+        if depth > _MAX_DEPTH:
+            return value
+        before = self._violations(view, value)
+        if not before and not self._has_quiet_defect(value):
+            return value
+        self.check.spend(5 + len(view.parts))
+        mark = len(self.steps)
+        if len(view.unions) == 1:
+            return self._mend_union(view, value, before, path, key, depth)
+        if isinstance(value, dict) and OBJECT in view.types:
+            result: Any = self._mend_object(view, value, path, depth)
+        elif isinstance(value, list) and ARRAY in view.types:
+            result = self._mend_array(view, value, path, depth)
+        else:
+            result = self._mend_value(view, value, before, path, key, depth)
+        if result is not value and self._violations(view, result) > before:
+            self._undo(mark)
+            return value
+        return result
+
+    def _mend_union(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
+        """Mend within a union, whose branches are readings: a valid value must fit just one branch, and an invalid
+        one must be mendable in just one."""
+        branches = view.unions[0]
+        mark = len(self.steps)
+        if not before:
+            open_branches = [b for b in branches if self.check.admits(b, value) is not False]
+            if len(open_branches) != 1:
+                return value
+            branches = (open_branches[0],)
+        readings: dict[Any, tuple[Any, list[str]]] = {}
+        for branch in branches:
+            self.check.spend(100)
+            result = self._mend(view.chosen(branch), value, path, key, depth + 1)
+            steps = self.steps[mark:]
+            self._undo(mark)
+            if result is not value and not self._violations(view, result):
+                readings.setdefault(equality_key(result), (result, steps))
+        if len(readings) == 1:
+            result, steps = next(iter(readings.values()))
+            self.steps += steps
+            return result
+        if readings or not before or not isinstance(value, (dict, list)):
+            return value
+        narrowed = view.narrowed(type_of(value))
+        if narrowed is not view:
+            result = self._mend(narrowed, value, path, key, depth + 1)
+        elif isinstance(value, dict):
+            result = self._mend_children(view.without_unions(), value, path, depth)
+        else:
+            return value
+        if result is not value and self._violations(view, result) > before:
+            self._undo(mark)
+            return value
+        return result
+
+    def _mend_value(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
+        """Mend a value whose type is wrong here, or a string that is almost a member of the enum."""
+        if isinstance(value, float):
+            whole = integer_in(view, value)
+            if whole is not None and not self._violations(view, whole):
+                return self._done(whole, "integer from a float", path)
+        if not before:
+            return value
+        if isinstance(value, str):
+            return self._mend_string(view, value, path, key, depth)
+        return self._wrapped(view, value, path, key, depth)
+
+    def _mend_string(self, view: View, text: str, path: str, key: str | None, depth: int) -> Any:
+        if admits_free_strings(view):
+            return text
+        if STRING in view.types:
+            member = member_for(view, text)
+            if member is not None:
+                if self._violations(view, member):
+                    return text
+                return self._done(member, f"enum member `{member}` by case or separators", path)
+        scalar = scalar_in(view, text)
+        if scalar is not None:
+            if self._violations(view, scalar):
+                return text
+            kind = "boolean" if isinstance(scalar, bool) else "number"
+            return self._done(scalar, f"{kind} from a string", path)
+        if not looks_like_container(text):
+            return self._wrapped(view, text, path, key, depth)
+        if not view.types & {ARRAY, OBJECT}:
+            return text
+        self.check.spend(len(text) // 50)
+        held = self.container_in(text)
+        if held is None:
+            return text
+        mark = len(self.steps)
+        source = "a broken string" if held.broken else "a string"
+        self._done(None, f"{type_of(held.value)} from {source}", path)
+        result = self._mend(view, held.value, path, key, depth + 1)
+        if self._violations(view, result):
+            self._undo(mark)
+            return text
+        return result
+
+    def _wrapped(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
+        item = only_item(view, value, key)
+        if item is None:
+            return value
+        mark = len(self.steps)
+        self._done(None, "array from its only item", path)
+        one = self._mend(item, value, f"{path}[0]", None, depth + 1)
+        if self._violations(item, one) or self._violations(view, [one]):
+            self._undo(mark)
+            return value
+        return [one]
+
+    # Objects and arrays
+
+    def _mend_object(self, view: View, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+        changes = folded(view, value)
+        result = self._change(view, value, changes, path, depth)
+        if result is value and len(changes) > 1:
+            for change in changes:
+                result = self._change(view, result, [change], path, depth)
+        for change in drifted(view, result):
+            result = self._change(view, result, [change], path, depth)
+        return self._mend_children(view, result, path, depth)
+
+    def _change(
+        self, view: View, value: dict[str, Any], changes: list[KeyChange], path: str, depth: int
+    ) -> dict[str, Any]:
+        """Make these changes of keys, if all of them fit."""
+        mark, result = len(self.steps), value
+        for change in changes:
+            child, place = view.child(change.name), _join(path, change.name)
+            if child is None:
+                break
+            self._done(None, change.what, path if change.renames else place)
+            content = self._mend(child, change.content, place, change.name, depth + 1)
+            if self._violations(child, content):
+                break
+            result = change.made_in(result, content)
+        else:
+            if changes and self._violations(view, result) < self._violations(view, value):
+                return result
+        self._undo(mark)
+        return value
+
+    def _undo(self, mark: int) -> None:
+        del self.steps[mark:]
+
+    def _mend_children(self, view: View, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
+        result = value
+        for key, item in value.items():
+            child = view.child(key)
+            if child is None:
+                continue
+            if (item is None or item == "") and self._may_drop(view, child, result, key):
+                result = {k: v for k, v in result.items() if k != key}
+                what = "null" if item is None else "empty string"
+                self._done(None, f"optional {what} dropped", _join(path, key))
+                continue
+            mended = self._mend(child, item, _join(path, key), key, depth + 1)
+            if mended is not item:
+                result = {**result, key: mended}
+        return result
+
+    def _may_drop(self, view: View, child: View, value: dict[str, Any], key: str) -> bool:
+        """Whether an optional property with null or `""` means no more than its absence."""
+        item = value[key]
+        if key not in view.properties or key in view.required:
+            return False
+        forbidden = self._violations(child, item) > 0
+        if item is None:
+            if not forbidden:
+                return False
+        elif forbidden:
+            if child.types & {ARRAY, OBJECT}:
+                return False  # absent and empty are two readings
+        elif not child.forbids_empty_by_format() and (key not in self.drop_empty or "" in (child.strings() or ())):
+            return False
+        without = {k: v for k, v in value.items() if k != key}
+        before, after = self._violations(view, value), self._violations(view, without)
+        return after < before if forbidden else after <= before
+
+    def _mend_array(self, view: View, value: list[Any], path: str, depth: int) -> list[Any]:
+        mark = len(self.steps)
+        result = value
+        for index, item in enumerate(value):
+            child = view.item(index)
+            if child is None:
+                continue
+            mended = self._mend(child, item, f"{path}[{index}]", None, depth + 1)
+            if mended is not item:
+                if result is value:
+                    result = list(value)
+                result[index] = mended
+        if result is not value and not self._violations(view, [value]) and result != [value]:
+            self._undo(mark)  # the list may as well be the one item of a list of lists
+            return value
+        return result
+
+    def _has_quiet_defect(self, value: Any) -> bool:
+        """Whether the value contains something that is mended although the schema admits it."""
+        if not isinstance(value, (dict, list)):
+            return isinstance(value, float) and value.is_integer()
+        waiting: list[Any] = [value]
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, dict):
+                for key, inner in item.items():
+                    if inner == "":
+                        if key in self.drop_empty or self.root.some_never_empty:
+                            return True
+                    elif isinstance(inner, (dict, list, float)):
+                        waiting.append(inner)
+            elif isinstance(item, list):
+                waiting.extend(inner for inner in item if isinstance(inner, (dict, list, float)))
+            elif item.is_integer():
+                return True
+        return False
+
+    def _violations(self, view: View, value: Any) -> int:
+        return self.check.violations(view.node, value)
+
+    def _done(self, value: Any, what: str, path: str) -> Any:
+        self.steps.append(f"{what} at `{path}`" if path else what)
+        return value
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

@@ -1,1 +1,0 @@
-"""Valid JSON of the wrong shape, and what is missing in it."""

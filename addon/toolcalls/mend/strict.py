@@ -1,0 +1,211 @@
+"""The project's reader and writer of strict JSON, and numbers and literals in any spelling.
+
+Reading follows `json.loads`, except for values that could not be written as JSON again: NaN, Infinity and floats that
+overflow. Numbers survive exactly: a float whose shortest form is not its text becomes an `ExactFloat`, and an
+integer beyond Python's limit for int/str conversion an `ExactInt`; both carry their text to the writer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, Final
+
+from ..reasons import Refusal
+
+# Python refuses int(str) beyond 4300 digits (a denial-of-service guard); up to this many, we convert in pieces.
+MAX_DIGITS = 50_000
+_PIECE = 4_000
+
+
+class ExactFloat(float):
+    """A float that remembers how it was written, because `repr` would write it differently (1.50, 1E5)."""
+
+    __slots__ = ("text",)
+    text: str
+
+    def __new__(cls, text: str) -> ExactFloat:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
+class ExactInt(int):
+    """An integer too long for `str(int)`; it remembers its digits."""
+
+    text: str
+
+    def __new__(cls, text: str) -> ExactInt:
+        sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
+        if len(digits) > MAX_DIGITS:
+            raise Refusal(f"a number has more than {MAX_DIGITS:,} digits")
+        number = 0
+        for at in range(0, len(digits), _PIECE):
+            piece = digits[at : at + _PIECE]
+            number = number * 10 ** len(piece) + int(piece)
+        self = super().__new__(cls, sign * number)
+        self.text = text
+        return self
+
+
+def exact_float(text: str) -> float:
+    value = float(text)
+    if repr(value) == text:
+        return value
+    if not isfinite(value):
+        raise Refusal(f"the number {text[:40]} is too large for JSON readers")
+    return ExactFloat(text)
+
+
+def exact_int(text: str) -> int:
+    return int(text) if len(text) <= _PIECE else ExactInt(text)
+
+
+_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
+_FLOAT = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_LOOSE = re.compile(
+    r"(?P<sign>[+-]?)(?:(?P<whole>0|[1-9][0-9]*(?:_[0-9]+)*)?(?P<point>\.(?P<part>[0-9]+(?:_[0-9]+)*)?)?"
+    r"(?P<power>[eE][+-]?[0-9]+)?)"
+)
+_BASED = re.compile(r"[+-]?0(?:[xX][0-9a-fA-F]{1,3000}|[oO][0-7]{1,3000}|[bB][01]{1,3000})")
+"""No longer, because Python writes no integer of more than 4300 digits."""
+_UNFINISHED = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?[eE]?[+-]?)?|[+-]?0[xX]")
+
+LITERALS: Final[dict[str, bool | None]] = {
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("null", "None", "NULL"), None),
+}
+
+
+def read_number(word: str) -> tuple[Any, bool]:
+    """The number that `word` is, and whether it is written as in JSON."""
+    if _INTEGER.fullmatch(word):
+        return exact_int(word), True
+    if _FLOAT.fullmatch(word):
+        return exact_float(word), True
+    if _BASED.fullmatch(word):
+        return int(word, 0), False
+    loose = _LOOSE.fullmatch(word)
+    if loose is None or (loose["whole"] is None and loose["part"] is None):
+        raise Refusal(f"`{word[:40]}` is neither a number nor in quotes")
+    sign = "-" if loose["sign"] == "-" else ""
+    whole = (loose["whole"] or "0").replace("_", "")
+    if loose["point"] is None and loose["power"] is None:
+        return exact_int(sign + whole), False
+    part = (loose["part"] or "0").replace("_", "")
+    return exact_float(f"{sign}{whole}.{part}{loose['power'] or ''}"), False
+
+
+def may_be_cut(word: str) -> bool:
+    """Whether the last word of the text is certainly incomplete: `-`, `1.`, `1e`, `fal`."""
+    if word in LITERALS:
+        return False
+    if any(literal.startswith(word) for literal in LITERALS):
+        return True
+    return word.endswith((".", "e", "E", "+", "-", "x", "X")) and _UNFINISHED.fullmatch(word) is not None
+
+
+def _no_constant(name: str) -> Any:
+    raise Refusal(f"{name} is not a JSON value")
+
+
+def _decoder(*, strict: bool, parse_int: Callable[[str], int] | None = None) -> json.JSONDecoder:
+    return json.JSONDecoder(strict=strict, parse_float=exact_float, parse_int=parse_int, parse_constant=_no_constant)
+
+
+# `parse_int=None` lets the C scanner build integers; only a number beyond the limit needs the second decoder.
+_STRICT = (_decoder(strict=True), _decoder(strict=True, parse_int=exact_int))
+_LAX = (_decoder(strict=False), _decoder(strict=False, parse_int=exact_int))
+
+_scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
+
+_TOO_DEEP = "the arguments are nested too deeply"
+
+
+def read(text: str, *, control_characters: bool = False) -> Any:
+    """The value of strict JSON text. `control_characters`: admit raw ones inside strings.
+
+    Raises `json.JSONDecodeError` if the text is not JSON, and `Refusal` for a value that JSON does not have.
+    """
+    return _read("decode", control_characters, text)
+
+
+def read_prefix(text: str, at: int, *, control_characters: bool = False) -> tuple[Any, int]:
+    """The value that starts exactly at `at`, and where it ends."""
+    value, end = _read("raw_decode", control_characters, text, at)
+    return value, end
+
+
+def _read(decode: str, control_characters: bool, *text: Any) -> Any:
+    plain, with_long_integers = _LAX if control_characters else _STRICT
+    try:
+        return getattr(plain, decode)(*text)
+    except RecursionError:
+        raise Refusal(_TOO_DEEP) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        return getattr(with_long_integers, decode)(*text)
+
+
+def scan_string(text: str, begin: int) -> tuple[str, int]:
+    """The JSON string whose opening quote is before `begin`, and its end; raw control characters are admitted."""
+    return _scan(text, begin, False)
+
+
+def has_string(value: Any) -> bool:
+    """Whether there is a string among the values in this one."""
+    if isinstance(value, dict | list):
+        return any(map(has_string, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, str)
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_dump_in_order = json.JSONEncoder(allow_nan=False, sort_keys=True).encode
+
+
+def write(value: Any) -> str:
+    """Compact JSON. Only lone surrogates are written as ASCII escapes, so that the text can be sent as UTF-8."""
+    try:
+        text = _write_exactly(value) if _has_exact_numbers(value) else _dump(value)
+    except RecursionError:
+        raise Refusal(_TOO_DEEP) from None
+    if text.isascii():
+        return text
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
+
+
+def written_in_order(value: Any) -> str:
+    """The value with its keys sorted, so that equal texts mean the same; unsorted if a number has to be exact."""
+    return write(value) if _has_exact_numbers(value) else _dump_in_order(value)
+
+
+def _has_exact_numbers(value: Any) -> bool:
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        kind = type(item)
+        if kind is dict:
+            pending.extend(item.values())
+        elif kind is list:
+            pending.extend(item)
+        elif kind is ExactFloat or kind is ExactInt:
+            return True
+    return False
+
+
+def _write_exactly(value: Any) -> str:
+    match value:
+        case ExactFloat() | ExactInt():
+            return value.text
+        case dict():
+            pairs = (f"{_dump(key)}:{_write_exactly(item)}" for key, item in value.items())
+            return "{" + ",".join(pairs) + "}"
+        case list() | tuple():
+            return "[" + ",".join(map(_write_exactly, value)) + "]"
+        case _:
+            return _dump(value)

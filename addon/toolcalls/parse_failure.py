@@ -1,0 +1,280 @@
+"""Errors in which a server quotes a call that it could not parse: the client gets an answer with that call.
+
+Only where the quotation is nothing but complete calls of declared tools, and has one reading. Otherwise the error
+goes on as it came.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, NamedTuple
+
+from .answer_text import AnswerText, WrittenCall
+from .mend.arguments import Finish, mend_arguments
+from .mend.names import tool_that_fits
+from .mend.strict import read, write
+from .outcome import Outcome
+from .parts import Text
+from .policy import Policy
+from .reasons import CLOSED
+from .request.request import Request
+from .sizes import MOST_SEARCHED, Searched
+from .tail import Tail
+from .textcalls.known import Known
+from .textcalls.read_aloud import was_read
+from .wire import sse
+from .wire.events import Event
+
+Json = dict[str, Any]
+
+_STEP: Final = "call taken out of the error of the server"
+_MARKS: Final = (b"tool_use_failed", b"error parsing tool call: raw=", b"Failed to parse input at pos ")
+_ARGUMENTS = re.compile(r"error parsing tool call: raw='(.*)', err=(.*)", re.DOTALL)
+"""Ollama, unescaped: from the first `raw='` to the last `', err=`. It must begin the message: an error with text
+before it only quotes such an error of another server."""
+_REST = re.compile(r"Failed to parse input at pos \d+: (.*)", re.DOTALL)
+"""llama.cpp of spring 2026, as the whole message: the rest of the model's output, from where parsing failed."""
+_NAMED = re.compile(r"([\w.:-]{1,128}+)\s*+(\{.*+)", re.DOTALL)
+"""A name followed by arguments: `web_search{"query": …}</function>`."""
+_GOES_ON = re.compile(r"<(?:\w+:)?(?:parameter\b|arg_key>)|\[\s*+\{")
+"""Arguments that are elements of their own, and lists of calls, may go on until the closing tag of it all."""
+_CLOSED = re.compile(r"</(?!(?:\w+:)?parameter\b|arg_)[\w:-]+>\Z")
+_WRAPPED = re.compile(r"<tool-use>\s*(\{.*\})\s*</tool-use>", re.DOTALL)
+
+
+class Recovered(NamedTuple):
+    """The answer that replaces an error."""
+
+    content_type: str
+    body: bytes
+    outcomes: Sequence[Outcome]
+
+
+class _Quoted(NamedTuple):
+    """What an error quotes. `nameless`: only the arguments. `rest`: only the end of the model's output."""
+
+    text: str
+    nameless: bool = False
+    rest: bool = False
+
+
+@dataclass(slots=True, frozen=True)
+class Recovery:
+    """Recovers calls from the errors of one response. `mend`: runs a Chat document through the engine."""
+
+    protocol: str
+    request: Request
+    policy: Policy
+    mend: Callable[[bytes], Sequence[Outcome]]
+
+    @staticmethod
+    def is_wanted(protocol: str, request: Request, policy: Policy, *, in_stream: bool = False) -> bool:
+        """Whether a quoted call may become a call. `in_stream`: the error is an event, not the whole response."""
+        # Ollama's last line, if it is an error, is passed on, because the model's reasoning came before it.
+        if protocol not in _WRITERS or request.legacy_functions or (in_stream and protocol == "ollama"):
+            return False
+        # With several choices it is not known which one the server could not read.
+        return policy.text_calls != "off" and request.choices == 1 and len(request.written_tools(policy)) > 0
+
+    def of_document(self, body: bytes) -> Recovered | None:
+        """The answer that replaces an error which is the whole response; None if the error stays."""
+        calls = self._calls(body, body)
+        if not calls:
+            return None
+        document, events = self._answer(calls, body)
+        if not self.request.stream:
+            return Recovered("application/json", write(document).encode("utf-8", "backslashreplace"), calls)
+        if self.protocol != "ollama":
+            return Recovered("text/event-stream", b"".join(event.raw for event in events), calls)
+        lines = b"".join(f"{event.data}\n".encode("utf-8", "backslashreplace") for event in events)
+        return Recovered("application/x-ndjson", lines, calls)
+
+    def of_event(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]:
+        """The events that replace an event with an error, and the calls in them; empty if the event stays.
+
+        `begun`: they go on with an answer. `has_text`: that has text of the model.
+        """
+        calls = self._calls(event.raw, event.data or "", has_text=has_text)
+        events = self._answer(calls, event.raw)[1] if calls else []
+        # Chat: the role has come before, and the end of the stream comes behind.
+        return events[1:-1] if begun else events, calls
+
+    def _answer(self, calls: Sequence[Outcome], error: bytes) -> tuple[Json, list[Event]]:
+        """The answer with the calls, as a document and as a stream; its id is always the same for the same error."""
+        document, events = _WRITERS[self.protocol](calls, hashlib.sha256(error).hexdigest()[:24], self.request.model)
+        kinds = [(write(event), event.get("type", "")) for event in events]
+        kinds += [("[DONE]", "")] if self.protocol == "chat" else []
+        return document, [Event(sse.write(data, kind), data, kind) for data, kind in kinds]
+
+    # What is quoted
+
+    def _calls(self, raw: bytes, body: bytes | str, *, has_text: bool = False) -> list[Outcome]:
+        """The calls that the server could not read, mended; none if they are not certain."""
+        quoted = _quoted_in(body) if any(mark in raw for mark in _MARKS) else None
+        if quoted is None or (quoted.rest and has_text):
+            # The text before a call decides whether the call is meant or quoted as an example.
+            return []
+        readings = [reading for reading in (self._written(quoted.text), self._bare(quoted)) if reading]
+        calls = readings[0] if len(readings) == 1 else []
+        return [replace(one, status="repaired", steps=(_STEP, *one.steps)) for one in calls]
+
+    def _written(self, text: str) -> list[Outcome]:
+        """The calls in the markup of their formats, if the text is nothing else."""
+        wrapped = _WRAPPED.fullmatch(text)
+        answer = AnswerText(self.request, self.policy, Searched(), Tail())
+        left = answer.take(Text(wrapped[1] if wrapped else text), 0)
+        finish = Finish.UNKNOWN if _GOES_ON.search(text) and not _CLOSED.search(text) else Finish.COMPLETE
+        left += answer.close(finish, calls=False)
+        calls = [one for one in answer.pop_written() if isinstance(one, WrittenCall)]
+        mended = [] if left else self._mended([(one.call.name, one.call.arguments) for one in calls])
+        return [replace(one, steps=(calls[0].step, *one.steps)) for one in mended]
+
+    def _bare(self, quoted: _Quoted) -> list[Outcome]:
+        """The call without markup: only its arguments, or its name before them."""
+        name, arguments, request = "", quoted.text, self.request
+        if quoted.nameless:
+            value = mend_arguments(arguments, Finish.CUT).value
+            tool = tool_that_fits(value, request.tools) if isinstance(value, dict) else None
+            name = tool.name if tool is not None else ""
+        elif named := _NAMED.fullmatch(arguments.removesuffix("</function>").rstrip()):
+            name, arguments = named[1], named[2]
+        if not name or _was_read(name, arguments, request):
+            return []
+        return self._mended([(name, arguments)])
+
+    def _mended(self, calls: Sequence[tuple[str, str]]) -> list[Outcome]:
+        """These calls as the client would get them from an answer that was cut off; none if one is not sound."""
+        made = [
+            {"id": "", "type": "function", "function": {"name": name, "arguments": given}} for name, given in calls
+        ]
+        choice = {"index": 0, "message": {"role": "assistant", "tool_calls": made}, "finish_reason": "length"}
+        outcomes = self.mend(json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
+        return [*outcomes] if all(map(self._is_sound, outcomes)) else []
+
+    def _is_sound(self, call: Outcome) -> bool:
+        if call.status == "refused" or call.dropped or not CLOSED.isdisjoint(call.steps):
+            return False
+        # If the mending of arguments is off, they may be anything.
+        declared = self.request.written_tools(self.policy).get(call.name, call.namespace)
+        return declared is not None and isinstance(_json(call.arguments), dict)
+
+
+def _quoted_in(body: bytes | str) -> _Quoted | None:
+    """What an error quotes; None if that is no call, or the error says that the call was cut off."""
+    answer = _json(body)
+    if not isinstance(answer, dict) or ("choices" in answer and "error" not in answer):
+        return None
+    error = answer.get("error", answer)
+    if isinstance(error, dict) and error.get("code") == "tool_use_failed":
+        generation = error.get("failed_generation")
+        return _Quoted(generation.strip()) if isinstance(generation, str) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    if not isinstance(message, str) or len(message) > MOST_SEARCHED:
+        return None
+    if found := _ARGUMENTS.match(message):
+        return None if found[2].startswith("unexpected end of JSON input") else _Quoted(found[1], nameless=True)
+    found = _REST.match(message)
+    return _Quoted(found[1].strip(), rest=True) if found else None
+
+
+def _json(text: bytes | str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _was_read(name: str, arguments: str, request: Request) -> bool:
+    """Whether the model was given the call to read, or just its arguments: the error quotes no markup."""
+    known, texts = Known(request.tools), request.read_by_model.texts
+    value = mend_arguments(arguments, Finish.CUT).value
+    text = arguments if value is None else json.dumps(value)
+    bare = _without_space(arguments), _without_space(text)
+    if any(one in _without_space(read_by_model) for read_by_model in texts for one in bare):
+        return True
+    return was_read(known.resolve(name) or name, text, texts, known)
+
+
+def _without_space(text: str) -> str:
+    return "".join(html.unescape(text).split())
+
+
+# An answer of nothing but calls, as a document and as the events of a stream
+
+
+def _chat(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
+    made = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in calls
+    ]
+    head = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
+    first = {"role": "assistant", "content": None}
+    deltas: list[Json] = [first, *({"tool_calls": [{"index": at, **call}]} for at, call in enumerate(made)), {}]
+    reasons = [*[None] * len(deltas[1:]), "tool_calls"]
+    choices = [{"index": 0, "delta": delta, "finish_reason": why} for delta, why in zip(deltas, reasons, strict=True)]
+    whole = {"index": 0, "message": {**first, "tool_calls": made}, "finish_reason": "tool_calls"}
+    usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    document = {**head, "object": "chat.completion", "choices": [whole], "usage": usage}
+    return document, [{**head, "choices": [choice]} for choice in choices]
+
+
+def _messages(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
+    head = {"id": f"msg_{identity}", "type": "message", "role": "assistant", "model": model}
+    end: Json = {"stop_reason": "tool_use", "stop_sequence": None}
+    usage = {"input_tokens": 0, "output_tokens": 0}
+    blocks: list[Json] = []
+    events: list[Json] = [
+        {"type": "message_start", "message": {**head, "content": [], **end, "stop_reason": None, "usage": usage}}
+    ]
+    for at, call in enumerate(calls):
+        block: Json = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": call.arguments}
+        blocks.append({**block, "input": read(call.arguments)})
+        events += [
+            {"type": "content_block_start", "index": at, "content_block": block},
+            {"type": "content_block_delta", "index": at, "delta": delta},
+            {"type": "content_block_stop", "index": at},
+        ]
+    events += [{"type": "message_delta", "delta": end, "usage": {"output_tokens": 0}}, {"type": "message_stop"}]
+    return {**head, "content": blocks, **end, "usage": usage}, events
+
+
+def _responses(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
+    done: Json = {"id": f"resp_{identity}", "object": "response", "created_at": 0, "status": "completed"}
+    done |= {"model": model, "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    done["usage"] = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+    events: list[Json] = [{"type": "response.created", "response": {**done, "status": "in_progress"}}]
+    items: list[Json] = []
+    for at, call in enumerate(calls):
+        item: Json = {"id": f"fc_{identity}_{at}", "type": "function_call", "status": "completed", "call_id": call.id}
+        item |= {"name": call.name, "arguments": call.arguments}
+        item |= {"namespace": call.namespace} if call.namespace else {}
+        place = {"output_index": at, "item_id": item["id"]}
+        arguments = "response.function_call_arguments"
+        items.append(item)
+        added = {**item, "status": "in_progress", "arguments": ""}
+        events += [
+            {"type": "response.output_item.added", "output_index": at, "item": added},
+            {"type": f"{arguments}.delta", **place, "delta": call.arguments},
+            {"type": f"{arguments}.done", **place, "arguments": call.arguments},
+            {"type": "response.output_item.done", "output_index": at, "item": item},
+        ]
+    done["output"] = items
+    events.append({"type": "response.completed", "response": done})
+    return done, [{**event, "sequence_number": number} for number, event in enumerate(events)]
+
+
+def _ollama(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
+    made = [{"function": {"name": one.name, "arguments": read(one.arguments)}} for one in calls]
+    head: Json = {"model": model, "created_at": "1970-01-01T00:00:00Z"}
+    message, end = {"role": "assistant", "content": ""}, {"done": True, "done_reason": "stop"}
+    line = {**head, "message": {**message, "tool_calls": made}}
+    return {**line, **end}, [{**line, "done": False}, {**head, "message": message, **end}]
+
+
+_WRITERS: Final = {"chat": _chat, "messages": _messages, "responses": _responses, "ollama": _ollama}

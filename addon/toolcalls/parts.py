@@ -1,0 +1,198 @@
+"""What an event says, in the words that every protocol shares: text, thoughts, calls, the reason to stop.
+
+A protocol's `read` turns each event into parts, and `answer.py` decides which of them go to the client, and when. A
+part remembers the event that it came in, so that an event all of whose parts go unchanged leaves as its own bytes.
+All others are written anew, part by part: `body` is the piece of the upstream's JSON that belongs to the part, and
+only the protocol itself looks into it. `choice` says to which answer a part belongs, if a stream has several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .mend.finish import Finish
+from .outcome import Outcome
+
+Json = dict[str, Any]
+
+Slot = Any
+"""Where a text or a call arrives: an index, a block, an item; None if the event does not say."""
+
+
+@dataclass(slots=True, eq=False)
+class SourceEvent:
+    """The event that parts came in: its bytes, and all of its parts in order."""
+
+    raw: bytes
+    parts: list[Part]
+
+
+@dataclass(slots=True, eq=False)
+class Text:
+    """Text of the answer. It is searched for calls. `piece_of`: the text that it was cut from."""
+
+    text: str
+    slot: Slot = None
+    body: Json = field(default_factory=dict)
+    choice: Any = None
+    source: SourceEvent | None = None
+    piece_of: Text | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Thought:
+    """Reasoning. It passes at once; only its end is looked at, if the answer has nothing else."""
+
+    text: str
+    slot: Slot = None
+    body: Json = field(default_factory=dict)
+    choice: Any = None
+    source: SourceEvent | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Other:
+    """Anything else for the client: a citation, an image, usage. It is not searched."""
+
+    slot: Slot = None
+    body: Json = field(default_factory=dict)
+    shown: str | None = ""
+    """Text in it that the client sees: no call, but it may quote one. None: text in a form that cannot be read."""
+    refusal: bool = False
+    """The model refuses to answer: nothing in its text is a call."""
+    quiet: bool = False
+    """It says nothing about the answer, so what waits for the end goes on waiting."""
+    waits: bool = False
+    """Quiet, but it must not go before what waits: a signature, what an event says about the whole answer."""
+    begins: bool = False
+    """A block or an item begins that is no call: the text and the calls before it are over. It may stay empty."""
+    ends: bool = False
+    """The block or the item at this slot ends: this goes behind its text, and no sooner."""
+    choice: Any = None
+    source: SourceEvent | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Fragment:
+    """What one event says about one call: a piece of its arguments, its beginning, its end, or all of it."""
+
+    slot: Slot = None
+    """Where it belongs: its index or its block."""
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
+    """A piece of the arguments; all of them, if this is a whole call."""
+    item: str = ""
+    """The id of its place, in protocols in which that is not the id of the call."""
+    begins: bool = False
+    """The call begins with an event of its own: this one."""
+    ends: bool = False
+    """The call ends with an event of its own: this one."""
+    given: Any = None
+    """All arguments at once, in an event for the beginning or for the end: a text or an object."""
+    whole: bool = False
+    """It is all of the call: nothing is added to it."""
+    partial_args: Any = None
+    """Arguments in pieces, each with its path (`partial_args.py`)."""
+    again: bool = False
+    """It is a whole call of an event that repeats the answer: it is compared with the others, never added."""
+    placed: bool = True
+    """The event says itself where this belongs; else the reader has filled in what began last."""
+    followed: bool = False
+    """Something else has begun behind the end: nothing of the call was cut off."""
+    refusal: str = ""
+    """Why the call must not run, whatever else is said about it."""
+    cut: bool = False
+    """The event says that the call was cut off, however the answer ended."""
+    steps: tuple[str, ...] = ()
+    """What had to be done to read it."""
+    namespace: str = ""
+    """The namespace of the tool, in protocols that have namespaces."""
+    body: Json = field(default_factory=dict)
+    answer_id: str = ""
+    """The id of the answer that it came in."""
+    choice: Any = None
+    source: SourceEvent | None = None
+
+    @property
+    def key(self) -> str:
+        """The id that tells it from fragments of other calls; ids that differ only in case are the same."""
+        return self.item or self.id.casefold()
+
+    @property
+    def only_arguments(self) -> bool:
+        """Whether it is a piece of arguments at a place, and nothing else."""
+        says = self.id or self.name or self.namespace or self.body or self.steps or self.given is not None
+        marked = self.begins or self.ends or self.whole or self.again or self.followed or self.refusal or self.cut
+        return bool(self.arguments) and not (says or marked)
+
+    @property
+    def empty(self) -> bool:
+        says = self.id or self.name or self.arguments or self.body or self.refusal or self.given is not None
+        return not (says or self.begins or self.ends)
+
+
+@dataclass(slots=True, eq=False)
+class Stop:
+    """Why the model stopped, in the protocol's word, and what that means for a call that lacks its end."""
+
+    reason: str
+    finish: Finish
+    body: Json = field(default_factory=dict)
+    tokens: int = 0
+    """How many tokens the answer has, if the event says so: at the limit of the request it was cut off."""
+    choice: Any = None
+    failed: bool = False
+    """The reason says that the upstream failed: calls that are not complete are dropped."""
+    source: SourceEvent | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Decided:
+    """A call as the client gets it. `number`: its position among the calls of the answer."""
+
+    outcome: Outcome
+    number: int
+    body: Json = field(default_factory=dict)
+    fragments: Sequence[Fragment] = ()
+    """What it was put together from; nothing, if it was written as text."""
+    choice: Any = None
+    source: SourceEvent | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Piece:
+    """A piece of a call that goes while the call arrives. `number`: the position of the call in the answer."""
+
+    number: int
+    id: str
+    name: str
+    arguments: str
+    begins: bool = False
+    ends: bool = False
+    left_alone: bool = False
+    """It is the last piece of a call that goes as it came, because the options say so."""
+    slot: Slot = None
+    """Where the call arrives."""
+    body: Json = field(default_factory=dict)
+    choice: Any = None
+    source: SourceEvent | None = None
+
+
+Part = Text | Thought | Other | Fragment | Stop | Decided | Piece
+
+
+def read_together(raw: bytes, parts: list[Part]) -> list[Part]:
+    """The parts of one event, which remember it."""
+    source = SourceEvent(raw, parts)
+    for part in parts:
+        part.source = source
+    return parts
+
+
+def source_of(part: Part) -> SourceEvent | None:
+    """The event that a part came in, or that the text came in of which it is a piece."""
+    whole = part.piece_of if isinstance(part, Text) else None
+    return part.source if whole is None else whole.source

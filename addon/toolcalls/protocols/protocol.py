@@ -1,0 +1,397 @@
+"""What every protocol has: it reads an event into parts, and writes parts as events. All else is the same for all.
+
+`Protocol` is a stream or a document, with one answer or several. A subclass has `read`, `write`, `write_document`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final
+from typing import Protocol as WireProtocol
+
+from .. import payload
+from ..alike import Alike
+from ..answer import Answer
+from ..finish_reason import FinishWords
+from ..mend.finish import Finish
+from ..mend.mender import Mender
+from ..outcome import Outcome
+from ..parts import Fragment, Part, SourceEvent, Stop, Text, read_together
+from ..policy import Policy
+from ..request.request import Request
+from ..tail import Tail
+from ..wire import sse
+from ..wire.events import Event, LimitReached
+from ..wire.framing import SSE, Framing
+from .odd_data import DataKind, classify_data
+
+Json = dict[str, Any]
+
+KEEP_ALIVE_COMMENT: Final = sse.comment(" toolfix holds a tool call until it is complete")
+"""Keeps the connection alive if the protocol has no event for that. Some clients count only events, not comments."""
+_MOST_ANSWERS: Final = 500
+
+
+class Failed(Exception):
+    """The event is an error of the upstream. `again`: events that say so in the protocol's own words.
+
+    `raw`: the event as the client gets it, if not as it came.
+    """
+
+    def __init__(self, *again: bytes, raw: bytes = b"") -> None:
+        self.again, self.raw = again, raw
+
+
+class Ended(Exception):
+    """The event ends the stream, and goes behind all that waits. `raw`: the event as the client gets it."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.raw = raw
+
+
+class Instead(Exception):
+    """Clients do not know the event as it came: these say the same in the protocol's own words."""
+
+    def __init__(self, *events: Event) -> None:
+        self.events = events
+
+
+class Recover(WireProtocol):
+    def __call__(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]: ...
+
+
+class Protocol(ABC):
+    framing: Framing = SSE
+    words: FinishWords
+    """The protocol's reasons to stop."""
+    needs_ids = True
+    """A call that came without an id gets one."""
+    safe_ids = False
+    """Ids are in the alphabet of Messages."""
+    passes_calls = True
+    """A whole call that is valid passes as it came. If not, it is written, because its place is its number."""
+    needs_reason = False
+    """A complete answer has a known reason to stop; in one without, a call that was written as text stays text."""
+    answer_type: type[Answer] = Answer
+    always_says_why = False
+    """A complete document has a reason to stop; in one without, a call that was written as text stays text."""
+
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+        self._request, self._policy, self._mender = request, policy, mender
+        self.tail = Tail()
+        self.answers: dict[Any, Answer] = {}
+        """The answers, by what tells them apart (`choice`)."""
+        self._started = self._over = False
+        self.recover: Recover | None = None
+        """Gives the events that replace an error which quotes a call, and the calls in them."""
+        self._alike = Alike()
+        self.passing: Text | None = None
+        """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
+        self.piece: Fragment | None = None
+        """All that the last event that was parsed says, if that is a piece of arguments."""
+
+    @abstractmethod
+    def read(self, event: Event) -> list[Part] | None:
+        """The parts of an event, or of a document; None if it is none of this protocol.
+
+        Raises `Failed`, `Ended` and `Instead`. Parts that already remember an event, because the client needs it in
+        other bytes, go on doing so.
+        """
+
+    @abstractmethod
+    def write(self, part: Part) -> bytes:
+        """An event with this part; a fragment as it came."""
+
+    def forward(self, source: SourceEvent) -> bytes:
+        """An event all of whose parts go unchanged."""
+        return source.raw
+
+    def read_document(self, body: bytes) -> list[Part] | None:
+        """The parts of a body that is one document."""
+        return self.read(Event(body, body.decode("utf-8", "replace")))
+
+    @abstractmethod
+    def write_document(self, body: bytes, parts: list[Part]) -> bytes:
+        """The document with these parts instead of its own."""
+
+    def is_document(self, first: Event) -> bool:
+        """Whether the first line of a body may be a whole document. Asked if the protocol sends lines."""
+        return False
+
+    def keep_alive(self) -> bytes:
+        """An event without content, for clients that count events while a call is held. Changes no state."""
+        return KEEP_ALIVE_COMMENT if self.framing is SSE else b""
+
+    def write_error(self, error: Json) -> bytes:
+        """An error event; empty if an error that is no event of the protocol passes as it came."""
+        return b""
+
+    def write_broken(self, event: Event, meant: Json) -> Event:
+        """An event whose data is broken JSON, as it was meant; the event itself if it passes as it came."""
+        return event
+
+    # Answers
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, in a stream that has only one."""
+        return self.answer_of(None)
+
+    def answer_of(self, choice: Any) -> Answer:
+        """The answer that these parts belong to; a new one, if it is the first."""
+        known = self.answers.get(choice)
+        if known is not None:
+            return known
+        if len(self.answers) >= _MOST_ANSWERS:
+            raise LimitReached
+        made = self.answers[choice] = self.answer_type(
+            self._request,
+            self._policy,
+            self._mender,
+            self.words,
+            self.tail,
+            needs_ids=self.needs_ids,
+            safe_ids=self.safe_ids,
+            passes_calls=self.passes_calls,
+            needs_reason=self.needs_reason,
+            choice=choice,
+        )
+        return made
+
+    @property
+    def holding(self) -> bool:
+        """Whether something is held back right now."""
+        return bool(self.tail)
+
+    @property
+    def holds_call(self) -> bool:
+        return any(answer.holds_call for answer in self.answers.values())
+
+    @property
+    def waits(self) -> bool:
+        """Whether a call or a reason to stop waits."""
+        return any(answer.waits for answer in self.answers.values())
+
+    @property
+    def _waits(self) -> bool:
+        return not self._over and any(answer.engaged for answer in self.answers.values())
+
+    def _taken(self, parts: Sequence[Part]) -> list[Part]:
+        """What goes now, of these parts and of those that wait for them."""
+        out: list[Part] = []
+        for part in parts:
+            out += (self.answers.get(part.choice) or self.answer_of(part.choice)).take(part)
+        return out
+
+    def _closed(self, finish: Finish, *, failed: bool = False) -> list[Part]:
+        """All that waits."""
+        return [part for answer in self.answers.values() for part in answer.close(finish, failed=failed)]
+
+    # A stream
+
+    def take(self, event: Event) -> list[bytes]:
+        """What the client gets now."""
+        if event.data is None:
+            return [event.raw]
+        try:
+            parts = self.read(event)
+        except Failed as failed:
+            return self._recovered(event) or self._fail(failed.raw or event.raw, *failed.again)
+        except Ended as ended:
+            return [*self._finish(), ended.raw]
+        except Instead as instead:
+            return [piece for one in instead.events for piece in self.take(one)]
+        if parts is None:
+            return self._take_odd(event)
+        if not parts:
+            return [*self._end_of_answers(), event.raw]
+        if parts[0].source is None:
+            read_together(event.raw, parts)
+        ready = self._taken(parts)
+        out = self.written(ready) if ready else []
+        self._learn(event.raw, parts, out)
+        return out
+
+    def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
+        """If an event said nothing but a text, which passed, or a piece of arguments, others may be like it."""
+        part = parts[0] if len(parts) == 1 else None
+        self.passing = self.piece = None
+        if isinstance(part, Text) and out == [raw] and self.answer_of(part.choice).calm:
+            self.passing = part
+            self._alike.learn(raw, part.text)
+        elif isinstance(part, Fragment) and part.only_arguments and not out:
+            self.piece = part
+            self._alike.learn(raw, part.arguments)
+
+    def passes_unparsed(self, chunk: bytes) -> bool:
+        """Whether a chunk of whole events may pass as it came, because no byte of it matters."""
+        texts = self._alike.texts(chunk) if self.passing is not None else None
+        if texts is None or self.passing is None:
+            return False
+        self.answers[self.passing.choice].pass_texts(texts)
+        return True
+
+    def take_piece(self, raw: bytes) -> list[bytes] | None:
+        """What the client gets now for an event that differs from the last in its piece of arguments alone; else
+        None."""
+        last = self.piece
+        piece = self._alike.piece(raw) if last is not None else ""
+        if last is None or not piece:
+            return None
+        part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
+        ready = self._taken(read_together(raw, [part]))
+        return self.written(ready) if ready else []
+
+    def _end_of_answers(self) -> list[bytes]:
+        """What waits, if a reason to stop does: what comes now belongs to no answer."""
+        ended = [answer for answer in self.answers.values() if answer.stops]
+        return self.written([part for answer in ended for part in answer.close(Finish.UNKNOWN)])
+
+    def _take_odd(self, event: Event) -> list[bytes]:
+        """An event that is none of the protocol."""
+        if self.framing is not SSE and self.framing.ended(event.raw) != event.raw:
+            return self.end(event.raw)
+        odd = classify_data(event, payload.read_strict(event.data or ""))
+        text = (event.data or "").strip()
+        match odd.kind:
+            case DataKind.DONE:
+                return self._done(event.raw)
+            case DataKind.ERROR if written := self.write_error(odd.value):
+                return self._recovered(event) or self._fail(written)
+            case DataKind.KEEP_ALIVE if text and not event.type and self.framing is SSE:
+                return [sse.comment(text)]
+            case DataKind.SEVERAL_LINES:
+                return [piece for line in sse.lines_alone(event) for piece in self.take(line)]
+            case DataKind.BROKEN if (meant := self.write_broken(event, odd.value)) is not event:
+                self._mender.mended_events += 1
+                return self.take(meant)
+            case DataKind.TRUNCATED:
+                return self.end(event.raw)
+        return [event.raw]
+
+    def _done(self, raw: bytes) -> list[bytes]:
+        """`[DONE]`, which gateways append to any stream: everything that waits goes before it."""
+        self.recover = None
+        return [*self._finish(), raw]
+
+    def _finish(self) -> list[bytes]:
+        """All that waits, if an event says that the stream ends."""
+        if not self._waits:
+            return []
+        self._over = True
+        return self.written(self._closed(Finish.UNKNOWN))
+
+    def end(self, half: bytes = b"") -> list[bytes]:
+        """The stream has ended, perhaps inside an event: what the client still gets."""
+        if not self._waits:
+            return [half] if half else []
+        self._over = True
+        # Clients stop at half an event, so they must not get it before a call that was held.
+        answers = list(self.answers.values())
+        waited, called = any(answer.waits for answer in answers), any(answer.has_calls for answer in answers)
+        for answer in answers if half else ():
+            answer.break_off()
+        out = self.written(self._closed(Finish.CUT))
+        called = called or any(answer.sent for answer in answers)
+        return out if not half or (waited and called) else [*out, half]
+
+    @property
+    def _has_begun(self) -> bool:
+        """Whether the answer has begun."""
+        return self._started
+
+    @property
+    def _may_go_on(self) -> bool:
+        """Whether an answer that has begun can go on with a call that an error quotes."""
+        return False
+
+    @property
+    def _has_text(self) -> bool:
+        """Whether the client got text of the model."""
+        return False
+
+    def _recovered(self, event: Event) -> list[bytes]:
+        """What the client gets instead of an error that quotes a call; nothing if it is no such error.
+
+        If another call has begun already, it is not known which of the two is meant.
+        """
+        outcomes = self._mender.outcomes
+        if self.recover is None or self.tail or outcomes or (self._has_begun and not self._may_go_on):
+            return []
+        events, calls = self.recover(event, begun=self._has_begun, has_text=self._has_text)
+        if self.framing is not SSE:
+            events = [one._replace(raw=self.framing.write(one.data or "", one.type)) for one in events]
+        out = [piece for one in events for piece in self.take(one)]
+        if len(outcomes) == len(calls):
+            # These outcomes also say how the call was found; what the client got is the same.
+            outcomes[:] = calls
+        return out
+
+    def _fail(self, *raw: bytes) -> list[bytes]:
+        """An error: complete calls go before it, and unfinished ones are dropped."""
+        out = self.written(self._closed(Finish.CUT, failed=True)) if self._waits else []
+        return [*out, *raw]
+
+    def written(self, parts: list[Part]) -> list[bytes]:
+        """These parts as events: an event all of whose parts are here leaves as it came."""
+        out: list[bytes] = []
+        at = 0
+        parts = joined(parts)
+        while at < len(parts):
+            source = parts[at].source
+            if source is not None and parts[at : at + len(source.parts)] == source.parts:
+                out.append(self.forward(source))
+                at += len(source.parts)
+            else:
+                out.append(self.write(parts[at]))
+                at += 1
+        return out
+
+    def as_it_came(self, parts: list[Part]) -> list[bytes]:
+        """The tail, if something fails: parts of which the client has nothing."""
+        return self.written(parts)
+
+    @property
+    def changed_sent_text(self) -> bool:
+        """Whether the upstream changed text that the client had already."""
+        return False
+
+    def last_words(self, reason: str) -> list[bytes] | None:
+        """What the client gets if something fails, and nothing behind it; None: all that is left, as it came."""
+        return None
+
+    # A document
+
+    def document(self, body: bytes) -> bytes:
+        """A body that is one document: one event, whose answers end with it."""
+        try:
+            parts = self.read_document(body)
+        except Failed:
+            return body
+        except Instead as instead:
+            return self.document(instead.events[0].raw)
+        if not parts:
+            return body
+        told = any(isinstance(part, Stop) for part in parts)
+        out = self._taken(parts)
+        out += self._closed(Finish.UNKNOWN if told or not self.always_says_why else Finish.CUT)
+        if not told:
+            out = [part for part in out if not isinstance(part, Stop)]
+        out = joined(out)
+        return body if out == parts else self.write_document(body, out)
+
+
+def joined(parts: list[Part]) -> list[Part]:
+    """The parts, with a text that was cut joined again if all of it is here."""
+    out: list[Part] = []
+    for part in parts:
+        last = out[-1] if out else None
+        whole = part.piece_of if isinstance(part, Text) else None
+        if whole is not None and isinstance(part, Text) and isinstance(last, Text) and last.piece_of is whole:
+            text = last.text + part.text
+            piece = Text(text, part.slot, part.body, choice=part.choice, piece_of=whole)
+            out[-1] = whole if text == whole.text else piece
+        else:
+            out.append(part)
+    return out

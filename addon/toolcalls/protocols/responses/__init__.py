@@ -1,0 +1,1 @@
+"""OpenAI Responses: over HTTP, streamed and not, and over a WebSocket."""

@@ -1,0 +1,128 @@
+"""What the client has: each call of an answer is sent once, however often the upstream sends it."""
+
+from __future__ import annotations
+
+from .calls import Call
+from .fragments import is_empty
+from .mend.arguments import mend_arguments
+from .mend.finish import Finish
+from .mend.names import mend_name
+from .mend.shape import mend_shape
+from .parts import Slot
+from .payload import canonical
+from .tools.declared import Tools
+
+
+class Sent:
+    """The calls that the client has: each call of an answer is sent once.
+
+    An id names one call. The same id and name with no arguments, or with arguments that mean the same, is the same
+    call, sent again; with other arguments it is another call, which gets a new id. Without an id, or in an answer
+    that began again, a call that means the same as an earlier one is that call. Calls with ids of their own are two
+    calls, however alike, and so are the calls of a server that gives no ids. A call of an event that repeats the
+    answer is new only if no earlier call is left that it may be.
+    """
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._calls: list[Call] = []
+        self._restated: list[Call] = []
+        """Those that an event that repeats the answer has named."""
+        self._named: set[str] = set()
+        """The ids that this event names."""
+        self._values: dict[int, str | None] = {}
+
+    def knows(self, key: str) -> bool:
+        """Whether the client has a call with this id."""
+        return any(key in one.keys or key in one.ids for one in self._calls)
+
+    def last_at(self, slot: Slot) -> Call | None:
+        """The last call that the client has of this slot."""
+        return next((one for one in reversed(self._calls) if slot in one.slots), None)
+
+    def new(self, calls: list[Call]) -> list[Call]:
+        """These calls without those that the client has; one that completes another of the list replaces it."""
+        kept: list[Call] = []
+        self._named = {call.id.casefold() for call in calls if call.again and call.id}
+        # An event that repeats the answer has named those that it completed.
+        self._restated += [call for call in calls if not call.again and any(one.again for one in call.fragments)]
+        for call in calls:
+            earlier = [one for one in [*self._calls, *kept] if self._same_name(one, call)]
+            if call.again:
+                lesser = self._restates(call, earlier, kept)
+                if lesser is call:
+                    continue
+            elif any(self._repeats(one, call) for one in earlier):
+                continue
+            else:
+                lesser = next((one for one in kept if one in earlier and self._completes(one, call)), None)
+            if lesser is not None:
+                kept.remove(lesser)
+            kept.append(call)
+        self._calls += kept
+        return kept
+
+    def _restates(self, call: Call, earlier: list[Call], kept: list[Call]) -> Call | None:
+        """What gives way to a call of an event that repeats the answer: itself, an earlier call, or none."""
+        told = [one for one in earlier if one.again or one in self._restated]
+        same = [one for one in told if _same_id(one, call)]
+        if call.id and any(is_empty(call.arguments) or self._alike(one, call) for one in same):
+            return call
+        if not call.id and any(one.id and self._alike(one, call) for one in told):
+            return call
+        before = [one for one in earlier if one not in self._restated and not one.again]
+        free = [one for one in before if self._named.isdisjoint({one.id.casefold(), *one.keys})]
+        alike = next((one for one in before if _same_id(one, call)), None) or next(
+            (one for one in free if self._alike(one, call)), next(iter(free), None)
+        )
+        if alike is None:
+            return None
+        self._restated.append(alike)
+        lacks = not _readable(alike) or (is_empty(alike.arguments) and not is_empty(call.arguments))
+        return alike if alike in kept and _readable(call) and lacks else call
+
+    def _repeats(self, one: Call, call: Call) -> bool:
+        """Whether a call is an earlier one, sent again."""
+        if _same_id(one, call):
+            begins = not _readable(call) and one.arguments.startswith(call.arguments)
+            return is_empty(call.arguments) or begins or self._alike(one, call)
+        lost_its_id = bool(one.id) and not call.id
+        certain = not (one.refusal or call.refusal)
+        return certain and (lost_its_id or one.answer_id != call.answer_id) and self._alike(one, call)
+
+    def _completes(self, one: Call, call: Call) -> bool:
+        """Whether an earlier call with this id, of which nothing was sent, is only the beginning of this one."""
+        if not _same_id(one, call) or not _readable(call):
+            return False
+        return is_empty(one.arguments) or (not _readable(one) and call.arguments.startswith(one.arguments))
+
+    def _alike(self, one: Call, call: Call) -> bool:
+        """Whether the second call says no more than the first: by value, and once the shape is mended."""
+        if one.meaning[1] == call.meaning[1]:
+            return _readable(one) or not _readable(call)
+        mended = self._mended(call)
+        return mended is not None and mended == self._mended(one)
+
+    def _mended(self, call: Call) -> str | None:
+        if id(call) not in self._values:
+            tool = mend_name(call.name, self._tools).tool
+            value = mend_arguments(call.arguments, Finish.CUT).value if tool is not None else None
+            self._values[id(call)] = (
+                None if tool is None or value is None else canonical(mend_shape(value, tool).value)
+            )
+        return self._values[id(call)]
+
+    def _same_name(self, one: Call, call: Call) -> bool:
+        return not call.name or one.name == call.name or self._full(one) == self._full(call)
+
+    def _full(self, call: Call) -> str:
+        return mend_name(call.name, self._tools).name
+
+
+def _same_id(one: Call, call: Call) -> bool:
+    return bool(call.id) and call.id.casefold() in {one.id.casefold(), *one.keys}
+
+
+def _readable(call: Call) -> bool:
+    """Whether the arguments can be read without closing them."""
+    return call.meaning[0]

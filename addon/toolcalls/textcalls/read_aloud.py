@@ -1,0 +1,165 @@
+"""Whether the model was given a call to read: in the result of a tool, in a message, on a page.
+
+A call in there is found by the readers of the formats, in whatever markup, and compared by its tool and the values of
+its arguments. Pages escape, number and quote their lines, so each text is also read without that. All of it happens
+only when a written call is about to be made.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from ..tools.schema import equality_key
+from .formats import OPENER, WEAK, Row, behind_section, rows_at
+from .gemma import read_gemma
+from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, calls_of, read_json
+from .known import Call, CutOff, Known, read, write
+from .python_calls import read_python, read_value
+
+_KEYS = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *INNER_KEYS, *OTHER_KEYS))
+_OBJECT = rf"\{{\s*[\"'](?:{_KEYS})[\"']\s*:"
+_HTML = re.compile(r"&(?:lt|gt|quot|amp|apos|#\d{1,5}|#x[0-9a-fA-F]{1,5});")
+_ESCAPE = re.compile(r"\\(?:([\"'\\/<>`*_\[\](){}|])|([nrt])|u([0-9a-fA-F]{4}))")
+_WHITE = {"n": "\n", "r": "\r", "t": "\t"}
+_LINE_HEAD = re.compile(
+    r"^[ \t]*(?:(?:[\w./-]{1,120}[:-])?\d{1,7}[:\t|→.)-]|[+\->#*/;%|]{1,3}"
+    r"|\^?[0-9a-f]{7,40} \([^()\n]{1,80}\))[ \t]?",
+    re.MULTILINE,
+)
+"""What pages have before their lines: numbers, and the marks of quotes, comments and diffs."""
+_COLOUR = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
+_BREAK, _LINE_END = re.compile(r"<br ?/?>"), re.compile(r"\r?\n[+>]?")
+_WORD = re.compile(r"[A-Za-z0-9]{4,}")
+_LENIENT = Row("json", read_json, (), r"(?=\{)", "", weak=False)
+_NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "", weak=False)
+_CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "", weak=False)
+_MOST_LEVELS = 4
+"""How often a page may be written as a string in a string."""
+_SPARE = 4096
+_MOST_READ = 8
+"""How many times the length of what the model read is read at most. Past that every call counts as read."""
+
+
+def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Known) -> bool:
+    """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
+    if texts is None:
+        return True
+    value, known = read(arguments), known.aloud_too()
+    wanted = (name, _key(arguments if value is None else value))
+    words = sorted(set(_WORD.findall(arguments)), key=len, reverse=True)[:3]
+    reach = 8 * len(arguments) + _SPARE
+    heads = re.compile(
+        rf"{OPENER.pattern}|{_OBJECT}|\[\s*(?=[\w.]{{1,128}}\()|(?<!\w)(?:call:[\w.:-]{{1,128}}|{_names(known)})\s*[\[({{]"
+    )
+    for text in texts:
+        if not all(word in text for word in words) and not all(word in _LINE_END.sub("", text) for word in words):
+            continue
+        for view in _views(text):
+            left = _MOST_READ * len(view) + reach
+            end = 0
+            for head in heads.finditer(view):
+                if head.start() < end:
+                    continue
+                left -= min(reach, len(view) - head.start())
+                if left < 0:
+                    return True
+                found, end = _calls_at(view[head.start() : head.start() + reach], known)
+                end += head.start()
+                if wanted in found:
+                    return True
+    return False
+
+
+def _key(value: Any) -> object:
+    """What equal values have in common; pages change the white space in texts, and write values as texts."""
+    return equality_key(_folded(value))
+
+
+def _folded(value: Any) -> Any:
+    if isinstance(value, str):
+        inside = read(value) if value.lstrip()[:1] in ("{", "[") else None
+        return "".join(value.split()) if inside is None else _folded(inside)
+    if isinstance(value, bool | int | float):
+        return str(int(value) if isinstance(value, float) and value.is_integer() else value).lower()
+    if isinstance(value, dict):
+        return {key: _folded(entry) for key, entry in value.items()}
+    return [_folded(entry) for entry in value] if isinstance(value, list) else value
+
+
+def _names(known: Known) -> str:
+    return "|".join(re.escape(tool.name) for tool in known.tools) or r"(?!)"
+
+
+def _read_literal(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+    """The call that a dictionary of Python is, as `repr` writes it."""
+    try:
+        value, end = read_value(head.string, head.end())
+    except ValueError:
+        return None
+    found = calls_of(write(value))
+    return None if found is None else ([(known.resolve(name), arguments) for name, arguments in found], end)
+
+
+_LITERAL = Row("literal", _read_literal, (), r"(?=\{\s*')", "")
+
+
+@cache
+def _loose(row: Row) -> Row:
+    """The row without its closer, behind which a page goes on, where the arguments end by themselves."""
+    return replace(row, end="") if row.read in (read_json, read_python, read_gemma) else row
+
+
+def _calls_at(text: str, known: Known) -> tuple[set[tuple[str, object]], int]:
+    """The calls that begin at the beginning of a text, and where they end."""
+    found: set[tuple[str, object]] = set()
+    end = at = 0
+    while True:
+        for row in (*map(_loose, (*rows_at(text, at), *WEAK)), _LENIENT, _NAMED, _CODE, _LITERAL):
+            # Behind a page that ends with a word no call goes on.
+            head = row.whole_head.match(f"{text}\n." if row is _CODE else text, at)
+            try:
+                reading = row.read(row, head, known, True) if head else None
+            except CutOff:
+                continue
+            for name, arguments in reading[0] if reading else ():
+                value = read(arguments)
+                if name is not None:
+                    found.add((name, _key(arguments if value is None else value)))
+            end = max(end, reading[1] if reading else 0)
+        behind = behind_section(text, at)
+        if found or behind == at:
+            return found, end
+        at = behind
+
+
+def _views(text: str) -> Iterator[str]:
+    """The text, and what it is without the escapes of HTML and JSON, and without what stands before its lines."""
+    views = [_COLOUR.sub("", text) if "[" in text else text]
+    for _ in range(2):
+        if _HTML.search(views[-1]):
+            views.append(html.unescape(views[-1]))
+    for view in tuple(views):
+        for _ in range(_MOST_LEVELS):
+            if "\\" not in view:
+                break
+            view = _ESCAPE.sub(_unescaped, view)
+            views.append(view)
+    views += [_BREAK.sub("", view) for view in views if "<br" in view]
+    for view in dict.fromkeys(view.replace("\xa0", " ") for view in views):
+        yield view
+        headless = _LINE_HEAD.sub("", view)
+        if headless != view:
+            yield headless
+        if "\n" in view:
+            yield _LINE_END.sub("", view)  # Lines that were wrapped.
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    if escape[3]:
+        return chr(int(escape[3], 16))
+    return escape[1] or _WHITE[escape[2]]

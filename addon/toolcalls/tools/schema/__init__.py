@@ -1,1 +1,0 @@
-"""The schemas that a request declares, prepared for checking."""

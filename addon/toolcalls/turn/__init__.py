@@ -1,1 +1,0 @@
-"""One answer, in any protocol: gathering calls, searching text, finding repeated calls, releasing, the finish."""
