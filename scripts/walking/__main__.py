@@ -36,9 +36,12 @@ def _table(tag: str, old: Any, new: Any) -> None:
     print(f"{'walk':20} {tag:>26} {'working tree':>26}   functions / files / depth")
     for name in WALKS:
         print(f"{name:20} {_figures(old['walks'][name]):>26} {_figures(new['walks'][name]):>26}")
-    print(f"\n{'room':20} {tag:>26} {'working tree':>26}   lines / classes")
-    for (room, *before), (_, *after) in zip(old["size"], new["size"], strict=True):
-        print(f"{room:20} {_joined(before):>26} {_joined(after):>26}")
+    print(
+        f"\n{'room':20} {tag:>30} {'working tree':>30}   lines / files / functions over 40 lines / longest, mean line"
+    )
+    for room in [*sorted({*old["size"], *new["size"]} - {"all"}), "all"]:
+        before, after = (_joined(of["size"].get(room, [])) for of in (old, new))
+        print(f"{room:20} {before:>30} {after:>30}")
 
 
 def _figures(walk: Any) -> str:
@@ -46,7 +49,7 @@ def _figures(walk: Any) -> str:
     return _joined([len(walk["functions"]), len(files), walk["depth"]])
 
 
-def _joined(figures: list[int]) -> str:
+def _joined(figures: list[float]) -> str:
     return " / ".join(f"{figure:,}" for figure in figures)
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import ast
 import json
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from .walks import WALKS, Walk
-
-ROOMS = ("dialects", "turn", "unread", "textcalls")
 
 
 def follow(walk: Walk, engine: str) -> dict[str, Any]:
@@ -45,12 +42,25 @@ def follow(walk: Walk, engine: str) -> dict[str, Any]:
     return {"functions": list(functions), "depth": deepest}
 
 
-def size(engine: Path) -> Iterator[tuple[str, int, int]]:
-    """The lines and the classes of each folder ("room")."""
-    for room in ROOMS:
-        texts = [path.read_text(encoding="utf-8") for path in sorted((engine / room).rglob("*.py"))]
-        classes = sum(isinstance(node, ast.ClassDef) for text in texts for node in ast.walk(ast.parse(text)))
-        yield room, sum(text.count("\n") for text in texts), classes
+def size(addon: Path) -> dict[str, list[float]]:
+    """For each folder ("room"), the files beside the folders, and all of it: lines, files, functions over 40 lines,
+    the longest line, and the mean line in tenths of a character."""
+    rooms: dict[str, list[str]] = {}
+    for path in sorted(addon.rglob("*.py")):
+        parts = path.relative_to(addon).parts
+        room = parts[1] if len(parts) > 2 else "beside the rooms" if len(parts) == 2 else parts[0]
+        rooms.setdefault(room, []).append(path.read_text(encoding="utf-8"))
+    rooms["all"] = [text for texts in rooms.values() for text in texts]
+    return {room: _figures(texts) for room, texts in rooms.items()}
+
+
+def _figures(texts: list[str]) -> list[float]:
+    lines = [line for text in texts for line in text.splitlines()]
+    trees = [node for text in texts for node in ast.walk(ast.parse(text))]
+    functions = [node for node in trees if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    long = sum((node.end_lineno or 0) - node.lineno >= 40 for node in functions)
+    written = [len(line) for line in lines if line.strip()]
+    return [len(lines), len(texts), long, max(written, default=0), round(sum(written) / max(len(written), 1), 1)]
 
 
 def main() -> None:
@@ -59,7 +69,7 @@ def main() -> None:
         # A first run that is not counted, because imports and caches of the first use are no part of the walk.
         follow(make(), str(engine))
     walks = {name: follow(make(), f"{engine}/") for name, make in WALKS.items()}
-    json.dump({"walks": walks, "size": list(size(engine))}, sys.stdout)
+    json.dump({"walks": walks, "size": size(engine.parent)}, sys.stdout)
 
 
 if __name__ == "__main__":
