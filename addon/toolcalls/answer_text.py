@@ -132,7 +132,7 @@ class AnswerText:
         """Take something else, which may show the client text; the text that goes before it."""
         self._thoughts_count = self._thoughts_count and part.quiet
         if not self.examines or part.shown == "":
-            return self.release_undecided()
+            return self.release()
         self.slot = part.slot if self._search is None else self.slot
         if part.shown is None or not self._sizes.may_search(len(part.shown)):
             return self._stop()

@@ -131,7 +131,7 @@ def test_broken_calls_are_mended_and_keep_their_signatures_ids_and_line_ends() -
     assert (held.text, held.calls, held.ids, held.finishes) == ("I look: ", [("Bash", LS)], ["c1"], ["STOP"])
     assert held.signatures == [("Bash", "c2ln+/==")]
     assert out.count("\r\n\r\n") == out.count("data: ") and out.endswith("\r\n\r\n")
-    assert out.count("usageMetadata") == 1
+    assert out.count("usageMetadata") == out.count("data: ")
     assert [outcome.status for outcome in answer.outcomes] == ["repaired"]
 
 

@@ -67,3 +67,36 @@ def test_the_usage_of_the_last_event_stays_the_last(made: Json, ends: int) -> No
     sent = [3, 4]
     sent.insert(ends, 5 if ends == 2 else 2)
     assert found[-1] == sent[-1]
+
+
+def test_usage_is_not_lost_when_the_stream_breaks_behind_a_split_event() -> None:
+    cut = event(1, call(file_path="/a"), call(path="/b"))
+    out, _ = mend(cut + b'data: {"candidates": [{"con', protocol="gemini", question=GEMINI_QUESTION)
+    events = [json.loads(said.removeprefix("data: ")) for said in out.decode().strip().split("\r\n\r\n")]
+    assert all(one["usageMetadata"] == {"totalTokenCount": 1} for one in events)
+
+
+def test_feedback_stays_with_the_candidate_of_its_event() -> None:
+    answer = {**gemini_answer(call(path="/a"), finish="STOP"), "promptFeedback": {"safetyRatings": []}}
+    answer["candidates"][0]["index"] = 1
+    body = b"data: " + json.dumps(answer).encode() + b"\n\n"
+    out, _ = mend(body, protocol="gemini", question=GEMINI_QUESTION)
+    events = [json.loads(said.removeprefix("data: ")) for said in out.decode().strip().split("\n\n")]
+    assert {one["candidates"][0]["index"] for one in events} == {1}
+    assert [one["promptFeedback"] for one in events if "promptFeedback" in one] == [{"safetyRatings": []}]
+
+
+def test_text_that_is_held_is_not_overtaken_by_a_part_that_nobody_knows() -> None:
+    parts = [{"text": "a <t"}, {"text": "ool"}, {"xFuturePart": {"text": "b"}}]
+    body = json.dumps(gemini_answer(*parts, finish="STOP")).encode()
+    assert mend(body, protocol="gemini", question=GEMINI_QUESTION)[0] == body
+
+
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029"])
+def test_a_character_that_python_clients_take_for_a_line_end_is_escaped(character: str) -> None:
+    """google-genai splits the stream with `str.splitlines`."""
+    for parts in ([call(path=character)], [{"text": f"{character}a <"}, call(file_path="/a")]):
+        body = b"data: " + json.dumps(gemini_answer(*parts, finish="STOP")).encode() + b"\n\n"
+        out, _ = mend(body, protocol="gemini", question=GEMINI_QUESTION)
+        assert character not in out.decode()
+        assert all(json.loads(line.removeprefix("data: ")) for line in out.decode().splitlines() if line)

@@ -215,3 +215,11 @@ CUT = gemini_event({"text": ""}, finish="MAX_TOKENS")
 )  # fmt: skip
 def test_a_signature_stays_behind_its_call(events: list[bytes], expected: list[str]) -> None:
     assert gemini_parts(*events) == expected
+
+
+@pytest.mark.parametrize("end", [b"", wire.end()])
+def test_an_event_that_nobody_knows_does_not_overtake_a_call(end: bytes) -> None:
+    unknown = wire.event({"type": "x_future_event", "index": 1})
+    body = wire.begin() + wire.tool(0, A) + unknown + wire.PING + end
+    out, _ = mend(body, protocol="messages", question=QUESTION)
+    assert out.index(b"content_block_stop") < out.index(b"x_future_event")

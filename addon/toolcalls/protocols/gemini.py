@@ -5,7 +5,7 @@
 
 A call is a part, whole or in pieces (`partial_args.py`); `STOP` is the right reason even if there are calls. Each
 candidate is an answer of its own. A signature and what an event says besides its parts wait behind the calls before
-them; the newest usage comes with the reason. An array is a stream whose events are its items.
+them; every event of ours has the newest usage. An array is a stream whose events are its items.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from ..textcalls.known import Known
 from ..textcalls.python_calls import read_calls
 from ..textcalls.read_aloud import was_read
 from ..tools.check import Check, Exhausted
+from ..wire import sse
 from ..wire.events import Event
 from .errors import error_in
 from .protocol import Failed, Protocol
@@ -114,7 +115,7 @@ class Gemini(Protocol):
         self._head = {key: value for key, value in answer.items() if key not in _ONCE}
         self._wrapper = None if answer is data else {key: data[key] for key in data if key != "response"}
         parts = [part for candidate in candidates for part in self._read_candidate(candidate)]
-        return [*parts, Other(body=rest, waits=True, choice=0)] if feedback else parts
+        return [*parts, Other(body=rest, waits=True, choice=_choice_of(candidates[-1]))] if feedback else parts
 
     def _read_candidate(self, candidate: Json) -> list[Part]:
         choice = _choice_of(candidate)
@@ -208,12 +209,15 @@ class Gemini(Protocol):
             return b""  # It came as the message of the reason.
         candidate, answer = part.body.get("candidate", {}), part.body.get("answer", {})
         if isinstance(part, Stop):
-            candidate, answer = _end_of(part), {**({"usageMetadata": self._usage} if self._usage else {}), **answer}
+            candidate = _end_of(part)
         written = {"content": {"parts": [_written(part)], "role": "model"}, **candidate, "index": part.choice or 0}
-        data = {"candidates": [written], **answer, **self._head}
+        usage = {"usageMetadata": self._usage} if self._usage else {}
+        data = {"candidates": [written], **usage, **answer, **self._head}
         text = strict.write(data if self._wrapper is None else {"response": data, **self._wrapper})
-        end = "\r\n\r\n" if self._crlf else "\n\n"
-        return (text if self._array else f"data: {text}{end}").encode("utf-8", "backslashreplace")
+        if self._array:
+            return text.encode("utf-8", "backslashreplace")
+        raw = sse.write(text)
+        return raw.removesuffix(b"\n\n") + b"\r\n\r\n" if self._crlf else raw
 
     def keep_alive(self) -> bytes:
         """An event without a candidate, because a comment ends the sessions of Gemini CLI."""

@@ -98,7 +98,7 @@ class Messages(Protocol):
         if kind == "message_start":
             return self._read_message_start(raw, data)
         if kind == "ping" or kind not in _EVENTS:
-            return _as_it_is(raw)
+            return _as_it_is(raw, waits=kind != "ping")
         if not self._started:
             raise Instead(self._message_start(), event)
         if kind == "message_stop":
@@ -415,8 +415,8 @@ class Messages(Protocol):
         return body if strict.write(changed) == strict.write(self._document) else strict.write(changed).encode()
 
 
-def _as_it_is(raw: bytes, shown: str | None = "") -> list[Part]:
-    return read_together(raw, [Other(body={"type": ""}, shown=shown, quiet=shown == "")])
+def _as_it_is(raw: bytes, shown: str | None = "", *, waits: bool = False) -> list[Part]:
+    return read_together(raw, [Other(body={"type": ""}, shown=shown, quiet=shown == "", waits=waits)])
 
 
 def _typed(event: Event, data: Json) -> tuple[str, bytes, Json]:

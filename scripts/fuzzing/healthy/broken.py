@@ -57,7 +57,9 @@ def _messages(without: Json, withus: Json) -> None:
     order, ours = without["order"], withus["order"]
     stopped = {event.get("index") for kind, event in order if kind == "content_block_stop"}
     begun = [event for kind, event in order if kind == "content_block_start"]
-    cut = {event["index"] for event in begun if event["content_block"]["type"] == "tool_use"} - stopped
+    # A call whose arguments have not come may be one that takes none, or one that was cut off.
+    filled = {event.get("index") for _, event in order if event.get("delta", {}).get("partial_json")}
+    cut = {event["index"] for event in begun if event["content_block"]["type"] == "tool_use"} - (stopped & filled)
     kinds = {kind for kind, _ in order}
     withus["order"] = [
         [kind, event]

@@ -27,11 +27,12 @@ METADATA = (
 
 
 def pieces(chance: random.Random) -> list[Json]:
-    made = []
+    made: list[Json] = []
+    named = often(chance, 0.5)  # Hosts give all calls of an answer ids, or none.
     for choice in range(chance.choice((1, 1, 1, 1, 2))):
         kinds = [chance.choice(PIECES) for _ in range(chance.randint(0, 6))]
         made += [{"is": kind, "choice": choice, "seed": chance.randrange(10**9)} for kind in [*kinds, "finish"]]
-    return made
+    return [{**piece, "named": named} if piece["is"] == "call" else piece for piece in made]
 
 
 def request(chance: random.Random, pieces: list[Json]) -> Json:
@@ -54,7 +55,7 @@ def _parts(chance: random.Random, piece: Json, sampler: Sampler) -> list[list[Js
             return [[{"text": text, "thought": True}] for text in deltas(chance, said(chance))]
         case "call":
             made = []
-            named = often(chance, 0.5)
+            named = piece["named"]
             for number in range(chance.choice((1, 1, 1, 2, 3)) if named else 1):
                 name, value = call(chance)
                 inner: Json = {"name": name, "args": value, **({"id": identity(chance, "call_")} if named else {})}
