@@ -131,6 +131,15 @@ class StrictPrefix:
         return _BEHIND_VALUE[self._open[-1]] if self._open else frozenset()
 
 
+def closing_quote(sent: str) -> str:
+    """What closes the string in which a strict prefix ends; empty if it ends in none."""
+    lexer = Lexer()
+    for _ in lexer.feed(sent):
+        pass
+    half_escape = (len(sent) - len(sent.rstrip("\\"))) % 2
+    return '"' * (1 + half_escape) if lexer.inside else ""
+
+
 def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:
     """A text that begins with `sent` and means `value`; None if there is none. `text`: the mended text.
 
