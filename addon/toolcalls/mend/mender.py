@@ -160,8 +160,8 @@ class Mender:
         refused = replace(original, status="refused", reason=reason)
         if self.policy.fallback == "original":
             return refused
-        # Clients would read empty text as `{}`, and run a complete object. Anthropic's SDK for JavaScript leaves out a
-        # string that is open at the end, whatever is in it, and runs the rest.
+        # Clients would read empty text as `{}`, and run a complete object. Anthropic's SDK for JavaScript leaves out
+        # a string that is open at the end, whatever is in it, and runs the rest.
         open_prefix = sent.strip() and not sent.rstrip().endswith("}")
         tail = closing_quote(sent) + invalid_tail if invalid_tail else "" if open_prefix else "{"
         return replace(refused, arguments=sent + tail)
