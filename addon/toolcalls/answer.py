@@ -341,6 +341,10 @@ class Answer:
         """Whether a call that followed the text so far and `text` would be quoted or only an example."""
         return self._text.would_quote_after(text)
 
+    def release_text(self) -> list[Part]:
+        """The text that is held, because something else follows it: so it is no call."""
+        return self._heard(self._text.release())
+
     # Calls
 
     def _complete(self, finish: Finish) -> list[Call]:

@@ -84,7 +84,10 @@ class Gemini(Protocol):
             for choice, answer in self.answers.items():
                 # Another candidate goes on, with newer usage.
                 out += answer.close(Finish.UNKNOWN) if answer.stops and choice != part.choice else []
-            out += self.answer_of(part.choice).take(part)
+            answer = self.answer_of(part.choice)
+            if isinstance(part, Thought) or (isinstance(part, Other) and not (part.quiet or part.waits)):
+                out += answer.release_text()  # The parts of an answer have an order.
+            out += answer.take(part)
         for part in parts:
             # Not before: a call that is followed was complete before the limit was reached.
             self.answer_of(part.choice).note_tokens(self._tokens)
