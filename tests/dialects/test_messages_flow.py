@@ -126,6 +126,9 @@ def test_the_prefix_of_a_refused_call_is_spoilt_for_readers_of_prefixes():
         ('{"command": "rm -rf build", "cw', '"'),
         ('{"command": "rm -rf build", "cwd": "C:\\', '""'),
         ('{"command": "rm -rf build", "cwd": "C:\\\\', '"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\u', '0000"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\u00e', '0"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\\\u00e', '"'),
         ('{"command": "rm -rf build"', ""),
     ],
 )
