@@ -161,10 +161,8 @@ def continues(call: Call, one: Fragment, tools: Tools) -> bool:
     ):
         return False
     named = len(call.names)
-    if not one.name:
-        return named < 2 or not call.begun
-    if not named and call.begun and one.placed and not one.arguments.strip():
-        return True  # The name arrives after the arguments.
+    if not one.name or (not named and call.begun and one.placed and not one.arguments.strip()):
+        return named < 2 or not call.begun  # The name may come behind the arguments.
     if one.name == call.last_name:
         begins = call.begun and may_begin(one.arguments) and call.is_complete(another=True)
         return named == len(call.fragments) and not begins

@@ -31,7 +31,7 @@ from ..textcalls.known import Known
 from ..textcalls.python_calls import read_calls
 from ..textcalls.read_aloud import was_read
 from ..tools.check import Check, Exhausted
-from ..wire.events import Event
+from ..wire.events import Event, in_one_line
 from .errors import error_in
 from .protocol import Failed, Protocol
 
@@ -216,7 +216,7 @@ class Gemini(Protocol):
         data = {"candidates": [written], **answer, **self._head}
         text = strict.write(data if self._wrapper is None else {"response": data, **self._wrapper})
         end = "\r\n\r\n" if self._crlf else "\n\n"
-        return (text if self._array else f"data: {text}{end}").encode("utf-8", "backslashreplace")
+        return (text if self._array else f"data: {in_one_line(text)}{end}").encode("utf-8", "backslashreplace")
 
     def keep_alive(self) -> bytes:
         """An event without a candidate, because a comment ends the sessions of Gemini CLI."""

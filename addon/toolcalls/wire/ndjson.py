@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from .events import Event
+from .events import Event, in_one_line
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
@@ -40,12 +38,4 @@ def write(data: str, kind: str = "") -> bytes:
 
     A lone surrogate, and characters that Python clients take for a line end, are escaped.
     """
-    return f"{_LINE_ENDS.sub(_escaped, data)}\n".encode("utf-8", "backslashreplace")
-
-
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
-
-
-def _escaped(character: re.Match[str]) -> str:
-    return f"\\u{ord(character[0]):04x}"
+    return f"{in_one_line(data)}\n".encode("utf-8", "backslashreplace")

@@ -14,7 +14,7 @@ import json
 import re
 from itertools import pairwise
 
-from .events import Event
+from .events import Event, in_one_line
 
 BOM = b"\xef\xbb\xbf"
 _LF, _CR = b"\n\r"
@@ -192,7 +192,7 @@ def write(data: str, kind: str = "") -> bytes:
     """An event of ours, in canonical form."""
     head = f"event: {kind}\n" if kind else ""
     # The data is JSON, in which a lone surrogate may be written as an escape: backslashreplace does just that.
-    return f"{head}data: {data}\n\n".encode("utf-8", "backslashreplace")
+    return f"{head}data: {in_one_line(data)}\n\n".encode("utf-8", "backslashreplace")
 
 
 def is_whole(data: str | None, *, say_done: bool) -> bool:
