@@ -9,6 +9,7 @@ import pytest
 
 from tests.faults.streams import (
     BROKEN,
+    DONE,
     PROTOCOLS,
     VALID,
     chat,
@@ -18,6 +19,7 @@ from tests.faults.streams import (
     responses_call,
     stream,
 )
+from tests.pace import quick
 from toolcalls.wire.events import MOST_CALLS
 
 Call = Callable[[str, int], bytes]
@@ -95,3 +97,22 @@ def test_choices_are_counted_where_several_were_asked_for() -> None:
         sent = b"".join(answer.feed(said))
     assert answer.limited
     assert sent == said
+
+
+_WRITTEN = {
+    "qwen": "<tool_call>\n<function=Bash>\n<parameter=command>\nls\n</parameter>\n</function>\n</tool_call>\n",
+    "invoke": '<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\n',
+    "glm": "<tool_call>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</tool_call>\n",
+}
+
+
+@pytest.mark.parametrize("form", _WRITTEN)
+def test_the_tags_of_the_calls_behind_a_written_call_are_not_read_with_it(form: str) -> None:
+    """A model that repeats itself writes hundreds of them in one answer."""
+    text = _WRITTEN[form] * (MOST_CALLS - 1)
+    answer = PROTOCOLS["chat"].answer()
+    with quick(0.15):
+        for said in (chat({"content": text}), chat({}, "stop"), DONE):
+            list(answer.feed(said))
+        list(answer.close())
+    assert [outcome.name for outcome in answer.outcomes] == ["Bash"] * (MOST_CALLS - 1)

@@ -162,8 +162,7 @@ class Answer:
 
     def note_tokens(self, tokens: int) -> None:
         """How many tokens the answer has so far; 0 if the upstream does not say."""
-        if tokens:
-            self._at_limit = self._limit is not None and 0 < self._limit <= tokens
+        self._at_limit = self._limit is not None and 0 < self._limit <= tokens if tokens else self._at_limit
 
     def forget_fragments(self) -> None:
         """What was said about calls that are not decided yet is said again in another form."""
@@ -192,7 +191,7 @@ class Answer:
                 return self._heard(self._text.take(part, len(self._fragments)))
             case Thought():
                 self._text.think(part.text)
-                return [part] if part.text.isspace() else [*self._heard(self._text.release_undecided()), part]
+                return [part] if part.text.isspace() else [*self._heard(self._text.release()), part]
             case Other():
                 return self._take_other(part)
             case Stop():
@@ -345,9 +344,8 @@ class Answer:
 
     def _complete(self, finish: Finish) -> list[Call]:
         """The calls of all fragments so far, without those that the client has."""
-        fragments, self._fragments, self._open = self._fragments, [], 0
-        for fragment in fragments:
-            self.tail.let_go(fragment)
+        fragments = self._fragments
+        self.forget_fragments()
         calls = assemble(fragments, self._tools, finish)
         cut = Finish.CUT in self._finishes and self._policy.truncated != "complete"
         last = calls[-1] if calls and self._passes_calls and cut else None

@@ -163,9 +163,6 @@ class AnswerText:
         """The text is followed by something else: what is held of it is no call."""
         return self._found(self._search.release()) if self._search is not None and self._held else []
 
-    def release_undecided(self) -> list[Part]:
-        return self.release() if self.undecided else []
-
     def end_block(self) -> list[Part]:
         """The text is over. The next is searched on its own."""
         out = self.release()

@@ -104,8 +104,8 @@ def _by_place(told: list[tuple[int, Fragment]], tools: Tools, finish: Finish) ->
     keys = [one.key for _, one in told]
     calls = _at_places(told, tools, keys, by_keys=True) if all(keys) else None
     calls = _at_places(told, tools, [one.slot for _, one in told]) if calls is None else calls
-    changing = [call for call in calls or () if len(call.keys) > 1]
-    if changing and not (finish is Finish.COMPLETE and all(_is_strict(call, tools) for call in changing)):
+    odd = [call for call in calls or () if len(call.keys) > 1 or call.named_late]
+    if odd and not (finish is Finish.COMPLETE and all(_is_strict(call, tools) for call in odd)):
         return None
     return calls
 
@@ -161,8 +161,8 @@ def continues(call: Call, one: Fragment, tools: Tools) -> bool:
     ):
         return False
     named = len(call.names)
-    if not one.name:
-        return named < 2 or not call.begun
+    if not one.name or (not named and call.begun and one.placed and not one.arguments.strip()):
+        return named < 2 or not call.begun  # The name may come behind the arguments.
     if one.name == call.last_name:
         begins = call.begun and may_begin(one.arguments) and call.is_complete(another=True)
         return named == len(call.fragments) and not begins

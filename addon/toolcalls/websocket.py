@@ -106,7 +106,7 @@ class ResponsesSocket:
     def server_message(self, text: str) -> list[str]:
         """The frames to send the client instead of this one; none while a call is held."""
         kind = messages.type_of(text)
-        beside = kind == "keepalive" and self._response is not None  # It has a number among those of the answer.
+        beside = self._response is not None and '"sequence_number"' in text  # A number among those of the answer.
         if kind is None or not (kind.startswith("response.") or kind == "error" or beside):
             return [text]
         begins = kind == "response.created"

@@ -119,6 +119,26 @@ def test_the_prefix_of_a_refused_call_is_spoilt_for_readers_of_prefixes():
     assert b'"partial_json":",\\u001a"' in out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "closed"),
+    [
+        ('{"command": "rm -rf build", "cwd": "/tmp/sandb', '"'),
+        ('{"command": "rm -rf build", "cw', '"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\', '""'),
+        ('{"command": "rm -rf build", "cwd": "C:\\\\', '"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\u', '0000"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\u00e', '0"'),
+        ('{"command": "rm -rf build", "cwd": "C:\\\\u00e', '"'),
+        ('{"command": "rm -rf build"', ""),
+    ],
+)
+@pytest.mark.parametrize("why", ["end_turn", "max_tokens"])
+def test_a_string_that_is_open_where_a_refused_call_ends_is_closed_and_then_spoilt(arguments, closed, why):
+    """Anthropic's SDK for JavaScript leaves out a string that is open at the end, and runs `rm -rf build`."""
+    _, (outcome,) = mended(begin() + tool(0, arguments) + end(why), aggregate=False)
+    assert outcome.arguments == f"{arguments}{closed},\x1a"
+
+
 def test_a_call_cut_off_before_its_input_is_not_a_call_without_arguments():
     message, _ = client(begin() + tool(0, name="TaskList") + end("max_tokens"))
     assert message.calls == [("TaskList", None)]

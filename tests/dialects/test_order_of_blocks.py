@@ -9,7 +9,7 @@ import pytest
 
 from tests.dialects import messages_wire as wire
 from tests.dialects.messages_wire import LIST, READ, A
-from tests.dialects.text_protocols import GEMINI, gemini_event
+from tests.dialects.text_protocols import GEMINI, gemini_answer, gemini_event
 from tests.splits import mend
 from tests.validators import messages as strict
 from toolcalls.policy import Policy
@@ -223,3 +223,32 @@ def test_an_event_that_nobody_knows_does_not_overtake_a_call(end: bytes) -> None
     body = wire.begin() + wire.tool(0, A) + unknown + wire.PING + end
     out, _ = mend(body, protocol="messages", question=QUESTION)
     assert out.index(b"content_block_stop") < out.index(b"x_future_event")
+
+
+IMAGE = {"inlineData": {"mimeType": "image/png", "data": "AA=="}}
+
+
+@pytest.mark.parametrize("between", [IMAGE, {"text": "Hm.", "thought": True}, {"executableCode": {"code": "1"}}])
+@pytest.mark.parametrize("end", ["<", "arr[0]", "<tool_c", '<tool_call>{"name": "Read"'])
+@pytest.mark.parametrize("form", ["events", "one event", "document"])
+def test_gemini_the_end_of_a_text_stays_before_the_part_behind_it(
+    form: str, end: str, between: dict[str, Any]
+) -> None:
+    """It may have been the beginning of a call; a part of another kind shows that it is none."""
+    parts = [{"text": f"a {end}"}, between, {"text": "b"}]
+    answers = [gemini_answer(*parts, finish="STOP")] if form != "events" else [gemini_answer(part) for part in parts]
+    if form == "events":
+        answers.append(gemini_answer({"text": ""}, finish="STOP"))
+    body = (
+        "".join(f"data: {json.dumps(one)}\r\n\r\n" for one in answers)
+        if form != "document"
+        else json.dumps(answers[0])
+    )
+    out, _ = mend(body, protocol="gemini", question=GEMINI_QUESTION)
+    if form != "events":
+        assert out == body.encode()
+    said = [out] if form == "document" else [one.removeprefix(b"data: ") for one in out.split(b"\r\n\r\n") if one]
+    listed = [part for one in said for part in json.loads(one)["candidates"][0]["content"]["parts"]]
+    at = listed.index(between)
+    assert "".join(part["text"] for part in listed[:at]) == f"a {end}"
+    assert "".join(part["text"] for part in listed[at + 1 :]) == "b"

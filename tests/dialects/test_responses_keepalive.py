@@ -7,8 +7,9 @@ import json
 import pytest
 
 from tests.dialects.responses_wire import Upstream
-from tests.must_not_run.wires import Said
+from tests.must_not_run.wires import TOOLS, Said
 from tests.splits import mend
+from toolcalls.websocket import ResponsesSocket
 
 WRITTEN = '<tool_call>\n{"name": "Read", "arguments": {"file_path": "/a"}}\n</tool_call>'
 ERROR = {"code": "server_error", "message": "x", "param": None}
@@ -48,6 +49,19 @@ def test_the_number_is_in_order_wherever_the_event_is(kind: str, which: int) -> 
         found = numbers(out)
         assert found == sorted(set(found)), at
         assert kind.encode() in out
+
+
+@pytest.mark.parametrize("kind", ["keepalive", "error", "codex.rate_limits"])
+@pytest.mark.parametrize("which", range(5))
+def test_over_a_websocket_it_is_in_order_too(kind: str, which: int) -> None:
+    for at in range(2, len(upstreams()[which].events)):
+        socket = ResponsesSocket()
+        socket.client_message(json.dumps({"type": "response.create", "tools": TOOLS}))
+        upstream = beside(upstreams()[which], at, kind)
+        sent = [json.loads(text) for event in upstream.events for text in socket.server_message(json.dumps(event))]
+        found = [event["sequence_number"] for event in sent]
+        assert found == sorted(set(found)), at
+        assert kind in [event["type"] for event in sent]
 
 
 @pytest.mark.parametrize("kind", ["keepalive", "codex.rate_limits"])

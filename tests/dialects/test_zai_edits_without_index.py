@@ -44,6 +44,20 @@ def null_patch(arguments: str = ARGUMENTS) -> str:
     return whole[whole.index('"result": ') + len('"result": ') :]
 
 
+@pytest.mark.parametrize("at", range(1, len('<glm_block >{"')))
+@pytest.mark.parametrize("before", ["", "Let me look. 😀"])
+@pytest.mark.parametrize("index", [{}, {"edit_index": None}])
+def test_the_rest_of_a_tag_without_an_index_has_all_of_the_call(index: Json, before: str, at: int) -> None:
+    whole = block("Bash", ARGUMENTS)
+    backend = Backend().delta(before).become(f"{before}\n\n{whole[:at]}")
+    backend.say(edit_content=whole[at:], phase="tool_call", **index)
+    answer = got(backend.usage().done())
+    assert [(name, json.dumps(arguments)) for name, arguments in made(answer)] == [
+        ("Bash", json.dumps(json.loads(ARGUMENTS)))
+    ]
+    assert answer["content"] == before
+
+
 @pytest.mark.parametrize("at", [0, 1, 12, 30, len(ARGUMENTS) - 13, len(ARGUMENTS) - 1])
 @pytest.mark.parametrize("overlap", [0, 1, 9])
 @pytest.mark.parametrize("before", ["", "Let me look. 😀"])

@@ -161,6 +161,35 @@ def test_a_name_after_all_of_the_arguments_is_theirs_if_its_tool_can_take_them(c
     assert chat(*deltas, finish="length") == []
 
 
+READ = [piece(0, "c", "read", '{"file_path":"/a"}')]
+AT_ITS_INDEX = {
+    "all that it needs": ([piece(1, None, None, '{"command":"ls"}'), piece(1, None, "bash", "")], LS),
+    "in pieces": (
+        [piece(1, None, None, '{"comm'), piece(1, None, None, 'and":"ls"}'), piece(1, None, "bash")],
+        LS,
+    ),
+    "a tool that cannot take them": ([piece(1, None, None, '{"command":"ls"}'), piece(1, None, "read", "")], None),
+    "broken arguments": ([piece(1, None, None, "{'command': 'ls'}"), piece(1, None, "bash", "")], None),
+    "arguments of its own": (
+        [piece(1, None, None, '{"command":"ls"}'), piece(1, None, "bash", '{"command":"rm"}')],
+        None,
+    ),
+    "more arguments behind it": (
+        [piece(1, None, None, '{"command":"ls"}'), piece(1, None, "bash"), piece(1, None, None, '{"command":"rm"}')],
+        None,
+    ),
+    "a beginning that was lost": ([piece(1, None, None, '"ls"}'), piece(1, None, "bash", "")], None),
+}
+
+
+@pytest.mark.parametrize("case", AT_ITS_INDEX)
+def test_a_late_name_is_that_of_the_arguments_at_its_index_behind_other_calls_too(case: str) -> None:
+    deltas, meant = AT_ITS_INDEX[case]
+    assert chat(*READ, *deltas) == ([] if meant is None else [{"file_path": "/a"}, meant])
+    assert chat(*deltas, *READ) == ([] if meant is None else [meant, {"file_path": "/a"}])
+    assert chat(*READ, *deltas, finish="length") == []
+
+
 ANONYMOUS = {
     "whole": ([piece(None, None, None, "{'command': 'ls'}")], LS),
     "whole, with an index": ([piece(0, None, None, '{"command":"ls"}')], LS),

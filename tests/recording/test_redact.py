@@ -30,7 +30,16 @@ SECRETS = [
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize(
-    "frame", ['{{"text": "{}"}}', "curl -H 'x-api-key: {}'", "/v1/models?key={}", "see {} there"]
+    "frame",
+    [
+        '{{"text": "{}"}}',
+        "curl -H 'x-api-key: {}'",
+        "/v1/models?key={}",
+        "see {} there",
+        '"     1→{}"',
+        r'"     1\u2192{}\n"',
+        r'"{{\"text\": \"     1\\u2192{}\"}}"',
+    ],
 )
 def test_a_key_is_masked_wherever_it_stands(secret: str, frame: str) -> None:
     masked = redact(frame.format(secret))

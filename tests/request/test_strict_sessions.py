@@ -253,6 +253,25 @@ def test_two_conversations_alike_but_for_the_reasoning_get_neither(identity: Cal
         assert thoughts == [""] * (TURNS - 1), "the host still gets its field"
 
 
+@pytest.mark.parametrize("identity", [unique, counted])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_conversation_without_reasoning_does_not_get_that_of_one_that_is_alike(
+    order: int, identity: Callable[[int], str]
+) -> None:
+    memory = ReasoningMemory()
+    kinds = [Chat(), Chat()]
+    kinds[1].answer = lambda number, identity: (  # type: ignore[method-assign]
+        Chat.answer(kinds[1], number, identity).replace(b'"reasoning_content"', b'"x"')
+    )
+    sessions = [Session(kind, memory, identity=identity) for kind in kinds]
+    for number in range(4):
+        for session in sessions[:: order if number else 1]:
+            session.ask(number)
+    for session in sessions:
+        thoughts = [message.get("reasoning_content") for message in session.sent["messages"][1::2]]
+        assert thoughts == [""] * 3, "the host still gets its field"
+
+
 def test_of_two_conversations_alike_but_for_their_thinking_neither_gets_any() -> None:
     memory = ReasoningMemory()
     sessions = [Session(Messages(host=strict_hosts.anthropic), memory) for _ in range(2)]

@@ -26,6 +26,7 @@ _EXPONENT = r"[eE](?:[+-]?[0-9]*+)"
 _NUMBER = rf"-?(?:(?:0|[1-9][0-9]*+)(?:\.(?:[0-9]++(?:{_EXPONENT})?)?|{_EXPONENT})?)?"
 _WORD = re.compile(rf"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?|{_NUMBER}")
 """The beginning of a number or a literal."""
+_HALF_ESCAPE = re.compile(r"(?<!\\)(?>\\\\)*+\\(u[0-9a-fA-F]{0,3})?\Z")
 _WHOLE_WORD = re.compile(r"true|false|null|[-+.0-9eE]*[0-9]")
 _DIGITS = re.compile(r"([0-9])[0-9]+")
 _LONG = 32
@@ -129,6 +130,19 @@ class StrictPrefix:
 
     def _behind_value(self) -> frozenset[str]:
         return _BEHIND_VALUE[self._open[-1]] if self._open else frozenset()
+
+
+def closing_quote(sent: str) -> str:
+    """What closes the string in which a strict prefix ends, and the escape in it; empty if it ends in none."""
+    lexer = Lexer()
+    for _ in lexer.feed(sent):
+        pass
+    if not lexer.inside:
+        return ""
+    escape = _HALF_ESCAPE.search(sent)
+    if escape is None:
+        return '"'
+    return "0" * (5 - len(escape[1])) + '"' if escape[1] else '""'
 
 
 def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:

@@ -36,7 +36,7 @@ from ..tools.check import Check, Exhausted
 from ..tools.declared import INVALID, Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
 from .escapes import may_have_path
-from .live import continued
+from .live import closing_quote, continued
 from .names import NameMended, mend_name, tool_that_fits
 from .shape import mend_shape
 from .strict import write
@@ -160,9 +160,11 @@ class Mender:
         refused = replace(original, status="refused", reason=reason)
         if self.policy.fallback == "original":
             return refused
-        # Clients would read empty text as `{}`, and run a complete object.
+        # Clients would read empty text as `{}`, and run a complete object. Anthropic's SDK for JavaScript leaves out
+        # a string that is open at the end, whatever is in it, and runs the rest.
         open_prefix = sent.strip() and not sent.rstrip().endswith("}")
-        return replace(refused, arguments=sent + (invalid_tail or ("" if open_prefix else "{")))
+        tail = closing_quote(sent) + invalid_tail if invalid_tail else "" if open_prefix else "{"
+        return replace(refused, arguments=sent + tail)
 
     def _mend(self, original: Outcome, call: ReceivedCall) -> Outcome:
         """The outcome of a call: its name is mended first, then its arguments."""

@@ -31,8 +31,7 @@ from ..textcalls.known import Known
 from ..textcalls.python_calls import read_calls
 from ..textcalls.read_aloud import was_read
 from ..tools.check import Check, Exhausted
-from ..wire import sse
-from ..wire.events import Event
+from ..wire.events import Event, in_one_line
 from .errors import error_in
 from .protocol import Failed, Protocol
 
@@ -214,10 +213,8 @@ class Gemini(Protocol):
         usage = {"usageMetadata": self._usage} if self._usage else {}
         data = {"candidates": [written], **usage, **answer, **self._head}
         text = strict.write(data if self._wrapper is None else {"response": data, **self._wrapper})
-        if self._array:
-            return text.encode("utf-8", "backslashreplace")
-        raw = sse.write(text)
-        return raw.removesuffix(b"\n\n") + b"\r\n\r\n" if self._crlf else raw
+        end = "\r\n\r\n" if self._crlf else "\n\n"
+        return (text if self._array else f"data: {in_one_line(text)}{end}").encode("utf-8", "backslashreplace")
 
     def keep_alive(self) -> bytes:
         """An event without a candidate, because a comment ends the sessions of Gemini CLI."""

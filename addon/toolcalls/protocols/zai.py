@@ -258,6 +258,8 @@ class Zai(Protocol):
         """Where an edit cuts the document: at its beginning if it has no index, unless it is the rest of a block."""
         document, text, place = self._document, patch.text, patch.place
         end = text.find(BLOCK_END)
+        if place is None and self._phase == _CALLING and document.ends_in_tag_of(text):
+            return len(document.units)
         if place is None and (document.blocks or document.block_is_open):
             document.settle()
             is_rest = self._phase == _CALLING if end < 0 else BLOCK_TAG not in text[:end]

@@ -174,6 +174,12 @@ class Document:
         part = self._parts[-1]
         return joined(self.units.read(part.at)).lstrip("\n") if part.kind == "text" else ""
 
+    def ends_in_tag_of(self, text: str) -> bool:
+        """Whether the document ends inside the tag of a block, and this is the rest of it, from there on."""
+        held = self.held_text
+        block = _BLOCK.match(held + text) if held.startswith("<") and not text.startswith("<") else None
+        return block is not None and block.lastindex == 1
+
     @property
     def all_blocks(self) -> list[Block]:
         """The blocks so far, with an open one."""

@@ -63,8 +63,9 @@ def _shapes() -> str:
     return "|".join((*rows, *OTHER_SHAPES))
 
 
-# By shape: in a run of at least 14 such characters the shapes are tried at its beginning, and after each `_` or `-`.
-_BEGINNING = _pattern(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
+# By shape: in a run of at least 14 such characters the shapes are tried at its beginning, after each `_` or `-`, and
+# behind an escape: `\n`, or the arrow that a Read tool writes behind a line's number (`\u2192`).
+_BEGINNING = _pattern(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
 _SHAPED = _pattern(_shapes())
 _PEM = _any_case(rf"private\ key(?:\ block)?-----(?P<secret>{KEY_LINES}{{16,8192}})")
 _KEY_BODY = _pattern(rf"(?:{'|'.join(map(re.escape, KEY_BODIES))})(?P<secret>{KEY_LINES}{{16,8192}})")

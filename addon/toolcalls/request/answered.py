@@ -44,6 +44,8 @@ class AnsweredTurn:
     """Thinking blocks or reasoning items, which came before everything else."""
     ambiguous: bool = False
     """Two conversations alike were answered with different reasoning, so nobody knows whose turn is meant."""
+    unknown: bool = False
+    """No reasoning was found in it. It is kept because another conversation may be like this one."""
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.extras or self.blocks)

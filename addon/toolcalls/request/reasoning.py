@@ -157,7 +157,7 @@ class ReasoningMemory:
     def keep(self, key: bytes, turn: AnsweredTurn) -> None:
         known = self.find(key)
         if known is not None and (known.ambiguous or not known.has_reasoning_of(turn)):
-            turn = known.without_reasoning()
+            turn = (known or turn).without_reasoning()
         size = turn.size
         if size > self._most_bytes // 8:
             return
@@ -207,12 +207,12 @@ class ReasoningSession:
             if split and split[-1].number != said.number - 1:
                 split = []
             known = self.memory.find(key)
-            if known is not None:
+            if known is not None and not known.unknown:
                 self._give(said.number, lacking(said, known, history))
                 self._complete(known, split, said)
             elif not said.reasons and (said.number > last_user or said.calls):
                 unknown.append(said.number)
-            split = [] if said.calls or known is not None else [*split, said]
+            split = [] if said.calls or (known is not None and not known.unknown) else [*split, said]
         name = support.wanted or self._field_of_the_turn(last_user) or support.taken
         if any(said.reasons and said.number > last_user for said in messages) and not support.wanted:
             # A client that sends reasoning itself knows which messages have none.
@@ -254,6 +254,9 @@ class ReasoningSession:
         for key in (key for back in self.given.values() for key in back.fields if key in EMPTY_FIELDS):
             self.memory.support(self.host, self.model).taken = key
         turn = read_answer(self.protocol, body)
+        if turn is None and self.memory.known_support(self.host, self.model) is not None:
+            # A conversation that looks the same must not get the reasoning of another one for this turn.
+            turn = AnsweredTurn(unknown=True)
         history = self._history()
         messages = history.said() if history is not None and turn is not None else []
         if turn is None or history is None or not messages:
@@ -264,12 +267,14 @@ class ReasoningSession:
         support = self.memory.support(self.host, self.model)
         support.signs_calls = support.signs_calls or bool(turn.extras)
         delivered = [outcome for outcome in outcomes if not outcome.dropped]
-        if history.by_number and len(delivered) != len(turn.ids):
+        if turn.unknown and not delivered:
+            return
+        if history.by_number and not turn.unknown and len(delivered) != len(turn.ids):
             # A call was left out or added, so the numbers are those of other calls.
             return
         ids = [upstream_id(outcome.id) if history.has_ids else "" for outcome in delivered]
         calls = [known_as(identity, one.name, one.arguments) for identity, one in zip(ids, delivered, strict=True)]
-        if self.protocol == "responses":
+        if self.protocol == "responses" and not turn.unknown:
             # Calls of custom tools have no outcome.
             known = dict(zip(ids, calls, strict=True))
             calls = [known.get(identity) or known_as(identity, None, None) for identity in turn.ids]

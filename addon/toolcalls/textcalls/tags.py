@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import pairwise
+from itertools import count, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..tools.check import View
@@ -63,8 +64,10 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
     if groups.get("closed"):
         return [(name, "{}")], head.end()
     declared = set(known.declared(name))
-    tags = list(_pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end()))
-    found = _paired(row, tags, text, head.end())
+    ahead = _pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end())
+    tags: list[re.Match[str]] = []
+    found = _paired(row, tags, ahead, text, head.end())
+    tags += ahead if found is None else ()
     if found is None and row.children and declared and not (tags and tags[0].lastgroup == "open"):
         names = "|".join(map(re.escape, sorted(declared)))
         param, param_end = rf"<(?P<key>{names})>", rf"</(?:{names})>"
@@ -101,9 +104,9 @@ def _pattern(param: str, param_end: str, end: str, opener: str) -> re.Pattern[st
 
 
 def _kind(tag: re.Match[str]) -> str:
-    groups = tag.groupdict()
-    kind = next(kind for kind in ("open", "shut", "end", "block", *_RELATED) if groups.get(kind) is not None)
-    return kind.partition("_")[0]
+    """The group of `_pattern` that matched: the outermost, which is the last to close."""
+    assert tag.lastgroup is not None
+    return tag.lastgroup.partition("_")[0]
 
 
 def _key(tag: re.Match[str]) -> str:
@@ -116,12 +119,22 @@ def _adjoins(text: str, at: int, tag: re.Match[str]) -> bool:
     return _GAP.match(text, at).end() >= tag.start()  # type: ignore[union-attr]
 
 
-def _paired(row: Row, tags: list[re.Match[str]], text: str, at: int) -> _Values | None:
-    """The reading in which the tags in a value are pairs; None if there is none, or none yet."""
+def _paired(
+    row: Row, tags: list[re.Match[str]], ahead: Iterator[re.Match[str]], text: str, at: int
+) -> _Values | None:
+    """The reading in which the tags in a value are pairs; None if there is none, or none yet.
+
+    Takes tags from `ahead`, and puts them into `tags`, no further than this call: others may follow.
+    """
     found = _Values()
     key, start, stack = None, 0, list[str]()
-    kinds = [_kind(tag) for tag in tags]
-    for number, (tag, kind) in enumerate(zip(tags, kinds, strict=True)):
+    tags += islice(ahead, 1)
+    for number in count():
+        if number == len(tags):
+            break
+        tags += islice(ahead, 1)
+        tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None
+        kind = _kind(tag)
         if key is not None and not tag[0]:
             continue  # the end of a wrapper, which is the call's only where its own closer was forgotten
         if key is None:
@@ -135,7 +148,7 @@ def _paired(row: Row, tags: list[re.Match[str]], text: str, at: int) -> _Values 
             if tag.groupdict().get("empty"):
                 found.values[key], key, at = "", None, tag.end()
             continue
-        behind = kinds[number + 1] if number + 1 < len(tags) and _adjoins(text, tag.end(), tags[number + 1]) else ""
+        behind = _kind(following) if following and _adjoins(text, tag.end(), following) else ""
         mentioned = _is_mentioned(text, tag)
         if kind == "shut" and not mentioned and not stack:
             if behind in ("open", "end") or (not behind and row.ends_at(text, tag.end())):

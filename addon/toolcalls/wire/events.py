@@ -14,6 +14,14 @@ from typing import Final, NamedTuple
 from ..sizes import MOST_CALLS as MOST_CALLS
 from ..sizes import LimitReached as LimitReached
 
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
+
+
+def in_one_line(data: str) -> str:
+    """JSON in which the characters are escaped that Python clients take for a line end: httpx reads lines of text."""
+    return data if data.isascii() else _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", data)
+
 
 class Event(NamedTuple):
     """One event of the upstream. `raw`: its bytes with its blank line; `data`: None if the event has no data."""
@@ -21,15 +29,6 @@ class Event(NamedTuple):
     raw: bytes
     data: str | None
     type: str = ""
-
-
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-"""The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
-
-
-def in_one_line(data: str) -> str:
-    """JSON in which the characters are escaped that Python clients take for a line end."""
-    return data if data.isascii() else _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", data)
 
 
 @dataclass(slots=True, frozen=True)
