@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -18,7 +19,20 @@ import click
 
 from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
-from .trust import DEFAULT_CONFDIR
+
+DEFAULT_CONFDIR = "~/.mitmproxy"
+PORT = click.option(
+    "--port", type=click.IntRange(1, 65535), metavar="N", default=8080, show_default=True, help="The proxy's port."
+)
+CONFDIR = click.option(
+    "--confdir",
+    metavar="DIR",
+    default=DEFAULT_CONFDIR,
+    show_default=True,
+    callback=lambda _context, _option, text: Path(text).expanduser().absolute(),
+    help="Where mitmproxy keeps its CA.",
+)
+"""Options of `env` and `doctor`."""
 
 _COMMAND = re.compile(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)")
 
@@ -41,44 +55,39 @@ def own_name() -> str:
     return str(script) if near.startswith("..") else near
 
 
-def read_file(path: str, what: str) -> bytes:
+@contextlib.contextmanager
+def explained(what: str, advice: str, kind: type[click.ClickException] = click.UsageError) -> Iterator[None]:
+    """Make one sentence of an error of the system: what cannot be done, why not, and what to do."""
     try:
-        return Path(path).read_bytes()
+        yield
     except OSError as error:
-        raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
+        raise kind(f"{what} ({error.strerror}): {advice}") from None
+
+
+def read_file(path: str, what: str) -> bytes:
+    with explained(f"{what} {path!r} cannot be read", "name a readable file."):
+        return Path(path).read_bytes()
 
 
 def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
-    """A private folder that is removed at the end of the command; if it cannot be made, an error in one sentence."""
-    try:
+    """A private folder that is removed at the end of the command."""
+    advice = "set TMPDIR to a directory that you can write to."
+    with explained("cannot make a temporary file", advice, click.ClickException):
         return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise click.ClickException(
-            f"cannot make a temporary file ({error.strerror}): set TMPDIR to a directory that you can write to."
-        ) from None
 
 
 def recordings_at(path: Path) -> list[Path]:
-    """The recordings at a path; if it cannot be read, an error in one sentence."""
     from ..recording import store  # Loaded here, because `run` does not need it.
 
-    try:
+    with explained(f"{str(path)!r} cannot be read", "name a readable directory."):
         return store.find(path)
-    except OSError as error:
-        raise click.UsageError(
-            f"{str(path)!r} cannot be read ({error.strerror}): name a readable directory."
-        ) from None
 
 
 def refuse_words(command: str, words: Sequence[str]) -> None:
     """Raise an error if a file or a text follows the command: it says that the command reads standard input."""
-    if not words:
-        return
-    if Path(words[0]).is_file():
-        works = f"{own_name()} {command} < {shlex.quote(words[0])}"
-    else:
-        works = f"{own_name()} {command} < FILE"
-    raise click.UsageError(f"{command} reads standard input: {works}")
+    if words:
+        file = shlex.quote(words[0]) if Path(words[0]).is_file() else "FILE"
+        raise click.UsageError(f"{command} reads standard input: {own_name()} {command} < {file}")
 
 
 def read_stdin() -> bytes:

@@ -8,7 +8,6 @@ parent listens already, its clients wait in its socket, from which the child tak
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import signal
@@ -19,32 +18,12 @@ from typing import Any
 
 PRIVATE = "TOOLFIX_PRIVATE_ARGUMENTS"
 LISTENER = "TOOLFIX_LISTENER"
-SELDOM_NEEDED = ("ldap3", "passlib.apache")
-"""Modules that mitmproxy loads only for `proxyauth`; they take an eighth of its start."""
 
 
 def end_with_the_parent() -> None:
     while os.read(0, 64):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def load_when_used(name: str) -> None:
-    """Make `import NAME` lazy: the module is loaded when an attribute of it is used."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except ImportError:
-        return
-    if spec is None or spec.loader is None:
-        return
-    loader = importlib.util.LazyLoader(spec.loader)
-    spec.loader = loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    loader.exec_module(module)
-    package, _, last = name.rpartition(".")
-    if package:
-        setattr(sys.modules[package], last, module)
 
 
 def listen_with(descriptor: int) -> None:
@@ -63,8 +42,6 @@ if __name__ == "__main__":
     sys.argv[1:1] = json.loads(os.environ.pop(PRIVATE, "[]"))
     if LISTENER in os.environ:
         listen_with(int(os.environ.pop(LISTENER)))
-    for seldom in SELDOM_NEEDED:
-        load_when_used(seldom)
     from mitmproxy.tools.main import mitmdump
 
     sys.exit(mitmdump())

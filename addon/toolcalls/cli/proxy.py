@@ -41,10 +41,7 @@ def proxy(options: tuple[str, ...]) -> None:
     settings += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
     inputs.check_ours(settings)
     confdir = inputs.confdir_of(settings)
-    try:
-        trusted = trust.prepare(confdir / "toolfix-proxy", trust.ensure_ca(confdir), environment.original(os.environ))
-    except OSError as error:
-        raise click.ClickException(trust.unusable(confdir, error)) from None
+    trusted = trust.for_clients(confdir, confdir / "toolfix-proxy", environment.original(os.environ))
     ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     quiet = [option for option in options if not _WORDY.fullmatch(option)]
     if len(quiet) < len(options):
