@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -76,13 +76,6 @@ def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
         return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
 
 
-def recordings_at(path: Path) -> list[Path]:
-    from ..recording import store  # Loaded here, because `run` does not need it.
-
-    with explained(f"{str(path)!r} cannot be read", "name a readable directory."):
-        return store.find(path)
-
-
 def refuse_words(command: str, words: Sequence[str]) -> None:
     """Raise an error if a file or a text follows the command: it says that the command reads standard input."""
     if words:
@@ -95,13 +88,6 @@ def read_stdin() -> bytes:
     if sys.stdin.isatty():
         click.echo("Reading from the terminal: paste the text, then press Ctrl-D.", err=True)
     return sys.stdin.buffer.read()
-
-
-def end_line(text: str) -> None:
-    """End the output with a line break on a terminal; in a pipe it stays as it is."""
-    if sys.stdout.isatty() and not text.endswith("\n"):
-        sys.stdout.buffer.write(b"\n")
-    sys.stdout.buffer.flush()
 
 
 def remark(sentence: str) -> None:
@@ -134,17 +120,10 @@ def values_of(name: str, settings: Sequence[str]) -> list[str]:
     return [value for known, _, value in (setting.partition("=") for setting in settings) if known == name]
 
 
-def settings(ours: Mapping[str, str], theirs: Sequence[str]) -> list[str]:
-    """mitmproxy's arguments for our options and the user's. mitmproxy accepts each option once; the user's wins.
-
-    `confdir` is left out, because every proxy gets it separately. If `ours` has `toolfix_hosts`, the user's hosts are
-    already among these.
-    """
-    named = {setting.partition("=")[0] for setting in theirs} - {"toolfix_hosts"}
-    kept = [f"{name}={value}" for name, value in ours.items() if name not in named]
-    left_out = {"confdir", *(ours.keys() & {"toolfix_hosts"})}
-    kept += [setting for setting in theirs if setting.partition("=")[0] not in left_out]
-    return [word for setting in kept for word in ("--set", setting)]
+def unless_set(ours: Mapping[str, str], settings: Sequence[str]) -> list[str]:
+    """mitmproxy's arguments for our options, but for those that the user sets: mitmproxy accepts each only once."""
+    named = {setting.partition("=")[0] for setting in settings}
+    return [word for name, value in ours.items() if name not in named for word in ("--set", f"{name}={value}")]
 
 
 def confdir_of(settings: Sequence[str]) -> Path:
@@ -152,18 +131,31 @@ def confdir_of(settings: Sequence[str]) -> Path:
     return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
 
 
-def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of standard input, one per line, with their line numbers."""
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        if not line.strip():
+class JsonLine(NamedTuple):
+    """One line of standard input, a JSON object, with its number."""
+
+    number: int
+    entry: dict[str, Any]
+
+    def wrong(self, what: str) -> click.UsageError:
+        return click.UsageError(f"line {self.number} of the input{what}")
+
+    def must(self, right: bool, otherwise: str) -> None:
+        if not right:
+            raise self.wrong(otherwise)
+
+
+def json_lines() -> Iterator[JsonLine]:
+    for number, text in enumerate(sys.stdin.buffer, 1):
+        if not text.strip():
             continue
+        line = JsonLine(number, {})
         try:
-            entry = json.loads(line)
+            line = JsonLine(number, json.loads(text))
         except (ValueError, RecursionError) as error:
-            raise click.UsageError(f"line {number} of the input is not JSON ({error}).") from None
-        if not isinstance(entry, dict):
-            raise click.UsageError(f"line {number} of the input is not a JSON object.")
-        yield number, entry
+            raise line.wrong(f" is not JSON ({error}).") from None
+        line.must(isinstance(line.entry, dict), " is not a JSON object.")
+        yield line
 
 
 def write_line(entry: dict[str, Any]) -> None:

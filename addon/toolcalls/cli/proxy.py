@@ -49,9 +49,8 @@ def proxy(options: tuple[str, ...]) -> None:
     else:
         # Do not log every connection that opens or closes.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    named = {setting.partition("=")[0] for setting in settings}
     arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT)]
-    arguments += inputs.settings({name: value for name, value in ours.items() if name not in named}, ())
+    arguments += inputs.unless_set(ours, settings)
     arguments += [_PORT.sub("--listen-port", option) for option in quiet]
     from mitmproxy.tools.main import mitmdump
 

@@ -183,10 +183,13 @@ def _settings(options: RunOptions, trusted: trust.Trust, recorded: Path | None) 
         ours["termlog_verbosity"] = "debug"
     if options.observe:
         ours["toolfix_mode"] = "observe"
+    # Every proxy gets its confdir separately.
+    theirs = [setting for setting in options.settings if not setting.startswith("confdir=")]
     if options.hosts:
-        own = inputs.values_of("toolfix_hosts", options.settings)
+        own = inputs.values_of("toolfix_hosts", theirs)
         ours["toolfix_hosts"] = ",".join([*own, *map(_added, options.hosts)])
-    return inputs.settings(ours, options.settings)
+        theirs = [setting for setting in theirs if not setting.startswith("toolfix_hosts=")]
+    return [*inputs.unless_set(ours, theirs), *(word for setting in theirs for word in ("--set", setting))]
 
 
 def _added(host: str) -> str:
