@@ -212,8 +212,8 @@ def test_a_proxy_that_was_there_before_is_on_the_way_and_a_local_server_is_not_b
         session = Running(words, environ)
         assert session.read_line() == "intranet.example"
         arguments = subprocess.run(["ps", "-ww", "-ef"], capture_output=True, text=True, check=True).stdout
-        assert "upstream:http://127.0.0.1" in arguments
-        assert "upstream_auth" not in arguments
+        assert "mitmdump_child.py" in arguments
+        assert "upstream_auth" not in arguments and "p@ss" not in arguments.replace("proxyauth=me:p@ss", "")
         session.write_line()
         status, out, err = session.end()
         assert status == 0, err

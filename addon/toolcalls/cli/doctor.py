@@ -43,8 +43,6 @@ _EXPIRES_SOON = 30
 """The days before its end at which a CA expires soon."""
 _NEWER_NODE = "npm install -g n && n 24"
 
-Node = tuple[int, int]
-
 
 @dataclass(slots=True, frozen=True)
 class Finding:
@@ -65,7 +63,7 @@ Found = Iterator[Finding]
 def doctor(agent: str | None, port: int, confdir: Path, no_probe: bool, patience: int) -> None:
     """Find out what is wrong, and print the command that fixes it.
 
-    Checks mitmproxy's CA, the port, NO_PROXY, Node and the proxy of this shell. Then starts each agent that it knows
+    Checks mitmproxy's CA, the port, NO_PROXY and the proxy of this shell. Then starts each agent that it knows
     and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a made-up key against a
     server on this machine, and checks that its request comes through the proxy. No account is used, and no key of
     yours leaves the machine. Exits with 1 if there is a problem.
@@ -110,7 +108,6 @@ def checks(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
     yield port_of_the_proxy(port, environ)
     yield from no_proxy(environ)
     yield from existing_proxy(environ)
-    yield from node(node_version(environ))
 
 
 def ca(confdir: Path) -> Finding:
@@ -183,49 +180,20 @@ def no_proxy(environ: Mapping[str, str]) -> Found:
 
 
 def existing_proxy(environ: Mapping[str, str]) -> Found:
-    before = environment.original(environ)
     try:
-        upstream = environment.upstream_proxy(before)
+        upstream = environment.upstream_proxy(environment.original(environ))
     except environment.BadProxy as bad:
-        yield Finding("wrong", str(bad), "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
+        yield Finding("wrong", bad.message, "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
         return
-    plain = before.get("HTTP_PROXY") or before.get("http_proxy")
-    if upstream:
-        host, _, port = upstream.url.rpartition("://")[2].rpartition(":")
-        what = f"the proxy {upstream.url} of this shell"
-        if _listens(host.strip("[]"), int(port)):
-            yield Finding("ok", f"{what} answers; toolfix run goes through it")
-        else:
-            what += " does not answer, and toolfix run goes through it"
-            yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
-    elif plain:
-        what = "HTTP_PROXY is set and HTTPS_PROXY is not: Codex, opencode and Python clients bypass it"
-        yield Finding("note", what, f"export HTTPS_PROXY={shlex.quote(plain)}")
-
-
-def node_version(environ: Mapping[str, str]) -> Node | None:
-    """The major and minor version; None if there is no Node that runs."""
-    program = shutil.which("node", path=environ.get("PATH"))
-    text = ""
-    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-        if program:
-            text = subprocess.run(
-                [program, "--version"], capture_output=True, text=True, timeout=20, check=False
-            ).stdout
-    match = re.match(r"v(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def node(version: Node | None) -> Found:
-    """Whether this Node honours NODE_USE_ENV_PROXY. Older ones ignore every proxy variable."""
-    if version is None:
+    if upstream is None:
         return
-    shown = f"Node {version[0]}.{version[1]}"
-    if version >= (24, 0) or (22, 21) <= version < (23, 0):
-        yield Finding("ok", f"{shown} uses the proxy variables (NODE_USE_ENV_PROXY)")
+    host, _, port = upstream.url.rpartition("://")[2].rpartition(":")
+    what = f"the proxy {upstream.url} of this shell"
+    if _listens(host.strip("[]"), int(port)):
+        yield Finding("ok", f"{what} answers; toolfix run goes through it")
     else:
-        what = f"{shown} ignores proxy variables: agents are fine, scripts with a Node SDK need Node 24 or --reverse"
-        yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")
+        what += " does not answer, and toolfix run goes through it"
+        yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
 
 
 # Starting agents
@@ -282,13 +250,25 @@ def _probe(
     rejected = [line for line in proxy.output[logged:].splitlines() if "does not trust mitmproxy's CA" in line]
     if rejected:
         return Finding("wrong", what, rejected[-1].partition(": it needs ")[2])
-    version = node_version(environ)
-    if version and version[0] < agent.node:
+    if 0 < _node_version(environ) < agent.node:
         return Finding("wrong", what, f"{agent.name} needs Node {agent.node} or newer: {_NEWER_NODE}")
     if agent.works:
         # It may use the proxy for hosts that are not on this machine.
         return Finding("note", f"{what}: it {agent.bypass}", agent.works)
     return Finding("wrong", what, f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)")
+
+
+def _node_version(environ: Mapping[str, str]) -> int:
+    """The major version; 0 if there is no Node that runs."""
+    program = shutil.which("node", path=environ.get("PATH"))
+    if program is None:
+        return 0
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    match = re.match(r"v(\d+)\.", said)
+    return int(match[1]) if match else 0
 
 
 def _first_post(

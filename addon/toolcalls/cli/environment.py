@@ -126,8 +126,11 @@ class UpstreamProxy:
     credentials: str = ""
 
 
-class BadProxy(ValueError):
+class BadProxy(click.UsageError):
     """The proxy that the environment names cannot be used; the message says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why} Unset it, or run toolfix in a shell without it.")
 
 
 def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:

@@ -1,8 +1,8 @@
 """Runs mitmdump as a child process. It is started as a file and imports nothing of the rest of the package.
 
 Its standard input is a pipe that ends with the parent process, however that happens; then the child ends too.
-Arguments that other users of the machine must not see in the list of processes are passed in the environment. If the
-parent listens already, its clients wait in its socket, from which the child takes them.
+Its arguments are passed in the environment, where other users of the machine cannot see them. If the parent listens
+already, its clients wait in its socket, from which the child takes them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import sys
 import threading
 from typing import Any
 
-PRIVATE = "TOOLFIX_PRIVATE_ARGUMENTS"
+ARGUMENTS = "TOOLFIX_MITMDUMP"
 LISTENER = "TOOLFIX_LISTENER"
 
 
@@ -39,7 +39,7 @@ def listen_with(descriptor: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with_the_parent, daemon=True).start()
-    sys.argv[1:1] = json.loads(os.environ.pop(PRIVATE, "[]"))
+    sys.argv += json.loads(os.environ.pop(ARGUMENTS, "[]"))
     if LISTENER in os.environ:
         listen_with(int(os.environ.pop(LISTENER)))
     from mitmproxy.tools.main import mitmdump

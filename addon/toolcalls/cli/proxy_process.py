@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 
-from .mitmdump_child import LISTENER, PRIVATE
+from .mitmdump_child import ARGUMENTS, LISTENER
 
 SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
@@ -46,9 +46,8 @@ class ProxyFailed(click.ClickException):
 class ProxyProcess:
     """A mitmdump: inside `with ProxyProcess(...) as proxy:` it listens on `proxy.port`.
 
-    `private`: arguments that other users of the machine must not see in the list of processes. `sink` gets each line
-    of the log; only the last ones are kept then. `listener`: the socket of a `Keeper`; Ctrl-C in the terminal does
-    not reach such a proxy.
+    `sink` gets each line of the log; only the last ones are kept then. `listener`: the socket of a `Keeper`; Ctrl-C
+    in the terminal does not reach such a proxy.
     """
 
     def __init__(
@@ -59,24 +58,14 @@ class ProxyProcess:
         script: Path | None = SCRIPT,
         listen: Sequence[str] = ("--listen-host", "127.0.0.1", "--listen-port", "0"),
         environment: dict[str, str] | None = None,
-        private: Sequence[str] = (),
         sink: Callable[[str], object] | None = None,
         listener: socket.socket | None = None,
     ) -> None:
         scripts = ("-s", str(script)) if script else ()
-        self._command = [
-            sys.executable,
-            "-P",
-            str(CHILD),
-            "--set",
-            f"confdir={confdir}",
-            *listen,
-            *scripts,
-            *arguments,
-        ]
+        self._command = [sys.executable, "-P", str(CHILD), "--set", f"confdir={confdir}", *listen]
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
-        if private:
-            self._environment[PRIVATE] = json.dumps(list(private))
+        # Not on the command line: other users of the machine see that, and there may be a password among them.
+        self._environment[ARGUMENTS] = json.dumps([*scripts, *arguments])
         self._inherited = (listener.fileno(),) if listener else ()
         if listener:
             self._environment[LISTENER] = str(listener.fileno())

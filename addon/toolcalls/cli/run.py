@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import NamedTuple
 
 import click
 
@@ -103,11 +102,13 @@ def _check(command: tuple[str, ...], options: RunOptions) -> None:
     inputs.check_ours(options.settings)
 
 
-def _run(command: tuple[str, ...], options: RunOptions, environ: dict[str, str], way: WayOut, folder: Path) -> int:
+def _run(
+    command: tuple[str, ...], options: RunOptions, environ: dict[str, str], way_out: list[str], folder: Path
+) -> int:
     confdir = inputs.confdir_of(options.settings)
     recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
     trusted = trust.for_clients(confdir, folder, environ)
-    arguments = [*_settings(options, trusted, recorded), *way.arguments]
+    arguments = [*_settings(options, trusted, recorded), *way_out]
     summary = folder / "summary"
 
     def make(listener: socket.socket) -> ProxyProcess:
@@ -115,7 +116,6 @@ def _run(command: tuple[str, ...], options: RunOptions, environ: dict[str, str],
             confdir,
             arguments,
             environment={session_summary.VARIABLE: str(summary)},
-            private=way.private,
             sink=sys.stderr.write if options.verbose else lambda _: None,
             listener=listener,
         )
@@ -150,28 +150,19 @@ def _run(command: tuple[str, ...], options: RunOptions, environ: dict[str, str],
 # The proxy's command line
 
 
-class WayOut(NamedTuple):
-    """mitmdump's arguments for where requests go from the proxy, and those that other users must not see."""
-
-    arguments: Sequence[str] = ()
-    private: Sequence[str] = ()
-
-
-def _way_out(options: RunOptions, environ: dict[str, str]) -> WayOut:
-    try:
-        upstream = environment.upstream_proxy(environ)
-    except environment.BadProxy as bad:
-        raise click.UsageError(f"{bad} Unset it, or run toolfix in a shell without it.") from None
+def _way_out(options: RunOptions, environ: dict[str, str]) -> list[str]:
+    """mitmdump's arguments for where requests go from the proxy."""
+    upstream = environment.upstream_proxy(environ)
     if options.reverse:
         if upstream:
             raise click.UsageError(
                 f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
             )
-        return WayOut(("--mode", f"reverse:{_reverse(options.reverse)[0]}"))
+        return ["--mode", f"reverse:{_reverse(options.reverse)[0]}"]
     if not upstream:
-        return WayOut()
-    private = ("--set", f"upstream_auth={upstream.credentials}") if upstream.credentials else ()
-    return WayOut(("--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT)), private)
+        return []
+    credentials = ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
+    return ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT), *credentials]
 
 
 def _settings(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -> list[str]:
