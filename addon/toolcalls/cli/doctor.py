@@ -1,8 +1,8 @@
 """`toolfix doctor`: looks at what `toolfix run` and `toolfix proxy` need, and tries every agent of this machine.
 
 Each agent on the PATH is really started, with an empty home, a made-up key and the environment of `toolfix run`, and
-sends its request to a server on this machine. It does not know the server's certificate, so a request that arrives
-has come through the proxy, and the agent trusts mitmproxy's CA.
+sends its request to a server on this machine. A request that arrives has come through the proxy, and the agent trusts
+mitmproxy's CA (see `upstream.py`).
 """
 
 from __future__ import annotations
@@ -144,15 +144,10 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
         return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
     if taken:
         what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
-        free = _free_port()
+        with socket.create_server(("127.0.0.1", 0)) as unused:
+            free = unused.getsockname()[1]
         return Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
     return Finding("ok", f"port {port} is free for toolfix proxy")
-
-
-def _free_port() -> int:
-    with socket.socket() as attempt:
-        attempt.bind(("127.0.0.1", 0))
-        return int(attempt.getsockname()[1])
 
 
 def _listens(host: str, port: int) -> bool:
@@ -187,12 +182,11 @@ def existing_proxy(environ: Mapping[str, str]) -> Found:
         return
     if upstream is None:
         return
-    host, _, port = upstream.url.rpartition("://")[2].rpartition(":")
-    what = f"the proxy {upstream.url} of this shell"
-    if _listens(host.strip("[]"), int(port)):
-        yield Finding("ok", f"{what} answers; toolfix run goes through it")
+    parts = environment.split_url(upstream.url)
+    if _listens(parts.hostname or "", parts.port or 0):
+        yield Finding("ok", f"the proxy {upstream.url} of this shell answers; toolfix run goes through it")
     else:
-        what += " does not answer, and toolfix run goes through it"
+        what = f"the proxy {upstream.url} of this shell does not answer, and toolfix run goes through it"
         yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
 
 

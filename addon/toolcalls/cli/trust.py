@@ -58,7 +58,6 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICAT
 class Trust:
     """The files that the variables name."""
 
-    ca: Path
     bundle: Path
     node: Path
 
@@ -130,7 +129,6 @@ def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
     own = [pem for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) for pem in _read(environ.get(name, ""))]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Trust(
-        ca,
         bundle=_written(folder / "toolfix-bundle.pem", [*system_roots(), *own, *ours]),
         node=_written(folder / "toolfix-node.pem", [*_read(environ.get(NODE_VARIABLE, "")), *ours]),
     )
