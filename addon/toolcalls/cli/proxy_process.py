@@ -155,14 +155,12 @@ class ProxyProcess:
 
 
 class Keeper:
-    """Keeps a proxy running on a port that it holds itself. `make(listener)` makes one; `say` tells the user.
+    """Keeps a proxy running on a port that it holds itself. `make(listener=…)` makes one; `say` tells the user.
 
     A proxy is started when a client waits for one, because most of a short command's time would be its start.
     """
 
-    def __init__(
-        self, make: Callable[[socket.socket], ProxyProcess], say: Callable[[str], None], port: int = 0
-    ) -> None:
+    def __init__(self, make: Callable[..., ProxyProcess], say: Callable[[str], None], port: int = 0) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
         self._make = make
@@ -189,7 +187,7 @@ class Keeper:
             one.close()
 
     def _start_proxy(self) -> ProxyProcess:
-        self._proxy = self._make(self._listener)
+        self._proxy = self._make(listener=self._listener)
         self._proxy.start()
         if self._stopping.is_set():
             self._proxy.stop()

@@ -6,11 +6,11 @@ import errno
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -110,24 +110,17 @@ def _run(
     trusted = trust.for_clients(confdir, folder, environ)
     arguments = [*_settings(options, trusted, recorded), *way_out]
     summary = folder / "summary"
-
-    def make(listener: socket.socket) -> ProxyProcess:
-        return ProxyProcess(
+    child = Child()
+    keeper = _keeper(
+        partial(
+            ProxyProcess,
             confdir,
             arguments,
             environment={session_summary.VARIABLE: str(summary)},
             sink=sys.stderr.write if options.verbose else lambda _: None,
-            listener=listener,
-        )
-
-    child = Child()
-    try:
-        keeper = Keeper(make, remark, options.port)
-    except OSError as error:
-        reason = "taken" if error.errno == errno.EADDRINUSE else f"not to be had ({error.strerror})"
-        raise click.ClickException(
-            f"port {options.port} is {reason}: leave --port out for a free one, or name another."
-        ) from None
+        ),
+        options.port,
+    )
     try:
         # What cannot be checked here must not fail in the middle of the session.
         unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
@@ -145,6 +138,16 @@ def _run(
     where = _report(session, options, recorded)
     _tell(session, where, _bypassed(session, command, options, environ), explained=options.verbose)
     return status
+
+
+def _keeper(make: Callable[..., ProxyProcess], port: int) -> Keeper:
+    try:
+        return Keeper(make, remark, port)
+    except OSError as error:
+        reason = "taken" if error.errno == errno.EADDRINUSE else f"not to be had ({error.strerror})"
+        raise click.ClickException(
+            f"port {port} is {reason}: leave --port out for a free one, or name another."
+        ) from None
 
 
 # The proxy's command line
