@@ -29,7 +29,7 @@ CONFDIR = click.option(
     metavar="DIR",
     default=DEFAULT_CONFDIR,
     show_default=True,
-    callback=lambda _context, _option, text: Path(text).expanduser().absolute(),
+    callback=lambda _context, _option, text: Path(text or DEFAULT_CONFDIR).expanduser().absolute(),
     help="Where mitmproxy keeps its CA.",
 )
 """Options of `env` and `doctor`."""
