@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 
-from toolcalls.cli.upstream import write_certificate as write_certificate
 from toolcalls.recording.store import Recording
+
+from .certificates import write_certificate as write_certificate
 
 
 @dataclass(slots=True)

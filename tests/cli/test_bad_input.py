@@ -79,7 +79,7 @@ def test_a_wrong_line_of_many_is_named(command: str, line: dict[str, object], sa
     [
         (["run", "--", "true"], 125, "(mitmproxy-ca.pem is damaged: delete it): name another place with --set confdir=DIR."),
         (["proxy", "-p", "0"], 1, "(mitmproxy-ca.pem is damaged: delete it): name another place with --set confdir=DIR."),
-        (["env"], 1, "(mitmproxy-ca.pem is damaged: delete it): name another --confdir."),
+        (["env"], 1, "(mitmproxy-ca.pem is damaged: delete it): name another place with --confdir DIR."),
     ],
 )  # fmt: skip
 def test_a_damaged_ca_is_named(words: list[str], status: int, said: str, tmp_path: Path) -> None:

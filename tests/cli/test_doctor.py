@@ -49,17 +49,10 @@ def test_no_proxy() -> None:
 def test_an_existing_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"HTTPS_PROXY": "http://proxy.corp:3128"}
     for answers, status in ((True, "ok"), (False, "wrong")):
-        monkeypatch.setattr(checks, "_answers", lambda _host, _port, answers=answers: answers)
+        monkeypatch.setattr(checks, "_listens", lambda _host, _port, answers=answers: answers)
         assert statuses(list(checks.existing_proxy(environ))) == [status]
     assert statuses(list(checks.existing_proxy({"ALL_PROXY": "socks5://x:1"}))) == ["wrong"]
-    assert statuses(list(checks.existing_proxy({"HTTP_PROXY": "http://x:1"}))) == ["note"]
-
-
-def test_node() -> None:
-    assert not list(checks.node(None))
-    assert statuses(list(checks.node((24, 1)))) == ["ok"]
-    assert statuses(list(checks.node((22, 21)))) == ["ok"]
-    assert statuses(list(checks.node((20, 20)))) == ["note"]
+    assert not list(checks.existing_proxy({"HTTP_PROXY": "http://x:1"}))
 
 
 def test_a_place_for_the_ca_where_run_cannot_start_is_wrong(tmp_path: Path) -> None:

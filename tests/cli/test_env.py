@@ -19,7 +19,9 @@ def test_fish_gets_its_own_words(tmp_path: Path) -> None:
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence() -> None:
-    assert "cannot be written" in complaint(toolfix("env", "--confdir", "/proc/toolfix"), 1)
+    said = complaint(toolfix("env", "--confdir", "/proc/toolfix"), 1)
+    assert "mitmproxy's CA in /proc/toolfix cannot be read or made (" in said
+    assert said.endswith("name another place with --confdir DIR.")
 
 
 def test_a_confdir_that_cannot_be_meant_is_an_error_and_creates_nothing(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from tests.upstream import write_certificate
 from toolcalls.cli import environment, trust
 
-TRUST = trust.Trust(Path("/ca.pem"), Path("/bundle.pem"), Path("/node.pem"))
+TRUST = trust.Trust(Path("/bundle.pem"), Path("/node.pem"))
 PROXY = "http://127.0.0.1:4711"
 
 
@@ -103,7 +103,7 @@ def test_the_bundle_has_the_roots_the_users_own_cas_and_ours_each_once(tmp_path:
 def test_many_first_sessions_at_once_make_one_ca(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: trust.prepare(tmp_path, trust.ensure_ca(tmp_path), {}), range(8)))
-    assert len({trust.ca.read_bytes() for trust in made}) == 1
+    assert len({trust.node.read_bytes() for trust in made}) == 1
     key = load_pem_private_key((tmp_path / "mitmproxy-ca.pem").read_bytes(), None)
     certificate = x509.load_pem_x509_certificate((tmp_path / trust.CA_FILE).read_bytes())
     assert key.public_key() == certificate.public_key()

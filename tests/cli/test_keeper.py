@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable
@@ -46,8 +47,7 @@ class Stage:
         maker: Any = self.make
         self.keeper = Keeper(maker, self.say)
 
-    def make(self, port: int, listener: socket.socket) -> Proxy:
-        assert port == self.keeper.port
+    def make(self, listener: socket.socket) -> Proxy:
         number = len(self.made)
         self.made.append(Proxy(listener, fails=number < len(self._fails) and self._fails[number]))
         return self.made[-1]
@@ -61,7 +61,7 @@ class Stage:
         return self.said[-1]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.keeper.port), 60)
+        return socket.create_connection(("127.0.0.1", int(self.keeper.url.rpartition(":")[2])), 60)
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
@@ -93,13 +93,16 @@ def test_a_session_without_a_client_has_no_proxy() -> None:
     assert (stage.made, stage.said) == ([], [])
 
 
-def test_it_comes_back_a_few_times() -> None:
+def test_it_comes_back_a_few_times_for_the_next_client() -> None:
     stage = Stage()
     stage.keeper.start(at_once=True)
     for number in range(MAX_RESTARTS):
         stage.made[number].die(-9)
         assert stage.hear().startswith("the proxy has ended (signal 9); answers under way are lost.")
-        wait_until(lambda number=number: len(stage.made) > number + 1)
+        assert len(stage.made) == number + 1
+        with stage.connect():
+            wait_until(lambda number=number: len(stage.made) > number + 1)
+            stage.made[-1].listener.accept()[0].close()
     stage.made[-1].die(1)
     assert stage.hear().endswith("ended (exit status 1); requests of the agent will fail from now on.")
     with pytest.raises(OSError):
@@ -115,6 +118,8 @@ def test_it_says_when_it_cannot_come_back() -> None:
     stage.keeper.start(at_once=True)
     stage.made[0].die(1)
     stage.hear()
+    with contextlib.suppress(ConnectionError):  # The port may be closed before the client knows that it is connected.
+        stage.connect().close()
     assert stage.hear() == (
         "the proxy does not start, requests of the agent will fail from now on. Error: address already in use."
     )

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.upstream import Upstream, recordings_by_path
-from toolcalls.cli.demo import fetch
 from toolcalls.cli.proxy_process import ProxyProcess
+from toolcalls.cli.upstream import ask
 from toolcalls.recording import store
+from toolcalls.recording.store import Recording
 
 from .stage import ROOT
 
@@ -29,6 +30,11 @@ def test_fifty_answers_at_once_do_not_mix(
         ProxyProcess(tmp_path, trusting) as proxy,
         ThreadPoolExecutor(AT_ONCE) as pool,
     ):
-        received = list(pool.map(lambda recording: fetch(proxy, upstream.url, recording), chosen))
+
+        def fetch(recording: Recording) -> bytes:
+            url = f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}"
+            return ask(proxy.port, url, recording.request or b"{}", proxy.ca)
+
+        received = list(pool.map(fetch, chosen))
     for recording, got in zip(chosen, received, strict=True):
         assert got == recording.after, recording.name

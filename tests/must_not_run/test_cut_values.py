@@ -19,7 +19,7 @@ from tests.must_not_run.inner_quotes import TEXTS
 from tests.must_not_run.wires import CHAT, FINISHES, MESSAGES, RESPONSES, Said, call, document, outcomes, runnable
 from tests.splits import mend
 from toolcalls.call import Call
-from toolcalls.cli.repair import mend as repair
+from toolcalls.cli.filter import mend as repair
 from toolcalls.engine import Response, mend_whole
 from toolcalls.ids import Ids
 from toolcalls.mend.arguments import Finish, mend_arguments

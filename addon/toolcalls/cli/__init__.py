@@ -25,7 +25,7 @@ COMMANDS = {
 }
 """Each command with the first sentence of its help, so that `toolfix --help` loads none of them."""
 
-_FILES = {"report": "replay", "env": "environment", "path": "environment"}
+_FILES = {"repair": "filter", "report": "replay", "env": "environment", "path": "environment"}
 """Where a command is not in the file of its name."""
 
 INTERRUPTED = 130

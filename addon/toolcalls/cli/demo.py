@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import difflib
-import http.client
 import json
 import shutil
-import ssl
 import sys
 from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 import click
 
@@ -20,8 +17,8 @@ from ..recording import store
 from ..recording.store import Recording
 from . import inputs
 from .inputs import own_name, spelled
-from .proxy_process import ProxyFailed, ProxyProcess
-from .upstream import Play, Seen, Upstream, write_certificate
+from .proxy_process import ProxyProcess
+from .upstream import Play, Seen, Upstream, ask
 
 TELLING: Final = {
     "chat-python-dict": "A Python dict instead of JSON",
@@ -74,7 +71,6 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
 
 def _play(recordings: list[Recording], folder: Path) -> int:
     """Play each recording with the options it was recorded with; the number of those with an unexpected result."""
-    certificate = write_certificate(folder / "upstream.pem", ["localhost"])
     by_options: dict[tuple[str, ...], list[Recording]] = {}
     for recording in recordings:
         by_options.setdefault(recording.options, []).append(recording)
@@ -84,38 +80,23 @@ def _play(recordings: list[Recording], folder: Path) -> int:
     def play(seen: Seen) -> Play:
         """The recording that the first part of the path names, in its original chunks."""
         recording = known[seen.path.split("/")[1]]
-        headers = {"content-type": str(recording.flow.get("content_type") or "text/event-stream")}
-        return Play(recording.pieces(), int(recording.flow.get("status", 200)), headers)
+        kind = str(recording.flow.get("content_type") or "text/event-stream")
+        return Play(recording.pieces(), int(recording.flow.get("status", 200)), kind)
 
-    with Upstream(play, certificate) as upstream:
+    with Upstream(play) as upstream:
         for options, group in by_options.items():
             # Each recording is a session of its own: reasoning of one must not be given back in the next. mitmproxy
             # takes each option once.
             alone = {"toolfix_reasoning": "off", **dict(text.split("=", 1) for text in options)}
-            settings = [f"ssl_verify_upstream_trusted_ca={certificate}", *(f"{k}={v}" for k, v in alone.items())]
-            try:
-                with ProxyProcess(folder, [word for text in settings for word in ("--set", text)]) as proxy:
-                    for recording in group:
-                        received = fetch(proxy, upstream.url, recording)
-                        right = _is_right(recording, received, upstream.requests[-1].body)
-                        wrong += not right
-                        show(next(numbers), recording, right=right)
-            except ProxyFailed as failed:
-                raise click.ClickException(f"mitmdump did not start:\n{failed}") from None
+            words = [word for name, text in alone.items() for word in ("--set", f"{name}={text}")]
+            with ProxyProcess(folder, (*words, *upstream.for_proxy)) as proxy:
+                for recording in group:
+                    url = f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}"
+                    received = ask(proxy.port, url, recording.request or b"{}", proxy.ca)
+                    right = _is_right(recording, received, upstream.requests[-1].body)
+                    wrong += not right
+                    show(next(numbers), recording, right=right)
     return wrong
-
-
-def fetch(proxy: ProxyProcess, url: str, recording: Recording) -> bytes:
-    """Ask the upstream for a recording through the proxy, trusting nothing but mitmproxy's CA."""
-    target = urlsplit(f"{url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}")
-    context = ssl.create_default_context(cafile=str(proxy.ca))
-    connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=context, timeout=30)
-    connection.set_tunnel(str(target.hostname), target.port)
-    try:
-        connection.request("POST", target.path, recording.request or b"{}", {"content-type": "application/json"})
-        return connection.getresponse().read()
-    finally:
-        connection.close()
 
 
 def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
@@ -130,7 +111,6 @@ def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
 
 # The screen
 
-_FEWEST_COLUMNS, _MOST_COLUMNS = 60, 100
 _LABEL = 9
 _ALIKE = 0.6
 """Texts that are less similar than this are different texts, not one text with some changes."""
@@ -138,7 +118,7 @@ _ALIKE = 0.6
 
 def columns() -> int:
     """The width of the output: that of the terminal, within limits; 80 in a pipe."""
-    return max(_FEWEST_COLUMNS, min(_MOST_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
+    return max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
 
 
 def show(number: int, recording: Recording, *, right: bool) -> None:
@@ -182,24 +162,20 @@ def _text_in(body: bytes) -> str:
 
 
 def _coloured(text: str, other: str, colour: str) -> str:
-    """As much of the text as fits on a line, with the parts in colour that the other text does not have."""
-    room = columns() - _LABEL
-    end = len(text) if len(text) <= room else room - 1
-    out, at = "", 0
-    for start, size in _shared(text, other):
-        out += click.style(text[at : min(start, end)], fg=colour) if at < min(start, end) else ""
-        out += text[start : min(start + size, end)]
-        at = start + size
-    return out + ("…" if end < len(text) else "")
+    """As much of the text as fits on a line, with the parts in colour that the other text does not have.
 
-
-def _shared(text: str, other: str) -> list[tuple[int, int]]:
-    """Start and size of each part of the text that both have; only of the common beginning if they differ a lot.
-
-    The last entry is empty and marks the end of the text.
+    If the texts differ a lot, that is everything behind their common beginning.
     """
+    room = columns() - _LABEL
+    fits = text if len(text) <= room else text[: room - 1]
     matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
-    if matcher.ratio() > _ALIKE:
-        return [(block.a, block.size) for block in matcher.get_matching_blocks()]
-    pairs = enumerate(zip(text, other, strict=False))
-    return [(0, next((at for at, (one, two) in pairs if one != two), 0)), (len(text), 0)]
+    shared = [(block.a, block.size) for block in matcher.get_matching_blocks()]
+    if matcher.ratio() <= _ALIKE:
+        pairs = enumerate(zip(text, other, strict=False))
+        shared = [(0, next((at for at, (one, two) in pairs if one != two), 0)), (len(text), 0)]
+    out, at = "", 0
+    for start, size in shared:
+        changed = fits[at:start]
+        out += (click.style(changed, fg=colour) if changed else "") + fits[start : start + size]
+        at = start + size
+    return out + ("…" if len(fits) < len(text) else "")

@@ -1,8 +1,8 @@
 """`toolfix doctor`: looks at what `toolfix run` and `toolfix proxy` need, and tries every agent of this machine.
 
 Each agent on the PATH is really started, with an empty home, a made-up key and the environment of `toolfix run`, and
-sends its request to a server on this machine. It does not know the server's certificate, so a request that arrives
-has come through the proxy, and the agent trusts mitmproxy's CA.
+sends its request to a server on this machine. A request that arrives has come through the proxy, and the agent trusts
+mitmproxy's CA (see `upstream.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import shlex
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import sys
 import textwrap
@@ -34,8 +33,8 @@ from ..shown import LINE, shown_lines
 from . import agents, environment, inputs, trust
 from .agents import PRIVATE_VARIABLES, Agent
 from .inputs import spelled
-from .proxy_process import ProxyFailed, ProxyProcess
-from .upstream import Play, Seen, Upstream, write_certificate
+from .proxy_process import ProxyProcess
+from .upstream import Play, Upstream, ask
 
 _INDENT = " " * 7
 _ANSWER = b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'
@@ -43,8 +42,6 @@ _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 _EXPIRES_SOON = 30
 """The days before its end at which a CA expires soon."""
 _NEWER_NODE = "npm install -g n && n 24"
-
-Node = tuple[int, int]
 
 
 @dataclass(slots=True, frozen=True)
@@ -59,21 +56,14 @@ Found = Iterator[Finding]
 
 @click.command()
 @click.argument("agent", required=False)
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    metavar="N",
-    default=8080,
-    show_default=True,
-    help="The port of toolfix proxy.",
-)
-@click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
+@inputs.PORT
+@inputs.CONFDIR
 @click.option("--no-probe", is_flag=True, help="Check only; start no agent.")
 @click.option("--patience", default=30, show_default=True, metavar="SECONDS", help="How long an agent may take.")
-def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, patience: int) -> None:
+def doctor(agent: str | None, port: int, confdir: Path, no_probe: bool, patience: int) -> None:
     """Find out what is wrong, and print the command that fixes it.
 
-    Checks mitmproxy's CA, the port, NO_PROXY, Node and the proxy of this shell. Then starts each agent that it knows
+    Checks mitmproxy's CA, the port, NO_PROXY and the proxy of this shell. Then starts each agent that it knows
     and finds on the PATH (or AGENT alone, such as claude or kimi) in an empty home with a made-up key against a
     server on this machine, and checks that its request comes through the proxy. No account is used, and no key of
     yours leaves the machine. Exits with 1 if there is a problem.
@@ -82,11 +72,10 @@ def doctor(agent: str | None, port: int, confdir: str | None, no_probe: bool, pa
     if agent and wanted is None:
         known = ", ".join(known.binary for known in agents.AGENTS)
         raise click.UsageError(f"there is no agent {agent!r}: name one of {known}.")
-    folder = Path(confdir or trust.DEFAULT_CONFDIR).expanduser().absolute()
     environ = dict(os.environ)
-    findings = [checks(environ, folder, port)]
-    if not no_probe and folder.parent.is_dir():
-        findings.append(_probes([wanted] if wanted else agents.installed(environ), environ, folder, patience))
+    findings = [checks(environ, confdir, port)]
+    if not no_probe and confdir.parent.is_dir():
+        findings.append(_probes([wanted] if wanted else agents.installed(environ), environ, confdir, patience))
     wrong = 0
     for finding in (finding for group in findings for finding in group):
         wrong += finding.status == "wrong"
@@ -119,7 +108,6 @@ def checks(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
     yield port_of_the_proxy(port, environ)
     yield from no_proxy(environ)
     yield from existing_proxy(environ)
-    yield from node(node_version(environ))
 
 
 def ca(confdir: Path) -> Finding:
@@ -148,7 +136,7 @@ def ca(confdir: Path) -> Finding:
 
 
 def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
-    taken = _answers("127.0.0.1", port)
+    taken = _listens("127.0.0.1", port)
     if environ.get("HTTPS_PROXY", "").rstrip("/") == f"http://127.0.0.1:{port}":
         if taken:
             return Finding("ok", f"this shell uses the proxy on port {port}, and something listens there")
@@ -156,18 +144,13 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
         return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
     if taken:
         what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
-        free = _free_port()
+        with socket.create_server(("127.0.0.1", 0)) as unused:
+            free = unused.getsockname()[1]
         return Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
     return Finding("ok", f"port {port} is free for toolfix proxy")
 
 
-def _free_port() -> int:
-    with socket.socket() as attempt:
-        attempt.bind(("127.0.0.1", 0))
-        return int(attempt.getsockname()[1])
-
-
-def _answers(host: str, port: int) -> bool:
+def _listens(host: str, port: int) -> bool:
     try:
         with socket.create_connection((host, port), 3):
             return True
@@ -176,67 +159,35 @@ def _answers(host: str, port: int) -> bool:
 
 
 def no_proxy(environ: Mapping[str, str]) -> Found:
-    hosts = environment.base_url_hosts(environ)
-    for name in environment.NO_PROXY:
-        entries = environment.entries_of(environ.get(name, ""))
-        local = [entry for entry in entries if environment.is_loopback(entry)]
-        llm = [entry for entry in entries if entry not in local and environment.covers_a_model(entry, hosts)]
-        left = ",".join(entry for entry in entries if entry not in (*local, *llm))
-        fix = f"export {name}={shlex.quote(left)}" if left else f"unset {name}"
-        if local:
-            what = f"{name} has {', '.join(local)}: clients silently bypass the proxy for servers on this machine"
+    for name, this_machine, models, others in environment.no_proxy(environ):
+        fix = f"export {name}={shlex.quote(','.join(others))}" if others else f"unset {name}"
+        if this_machine:
+            what = (
+                f"{name} has {', '.join(this_machine)}: clients silently bypass the proxy for servers on this machine"
+            )
             if environment.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", ""):
                 yield Finding("wrong", what, fix)
             else:
                 yield Finding("note", f"{what} (toolfix run takes it out)", fix)
-        if llm:
-            yield Finding("wrong", f"{name} has {', '.join(llm)}: requests to these LLM hosts bypass the proxy", fix)
+        if models:
+            what = f"{name} has {', '.join(models)}: requests to these LLM hosts bypass the proxy"
+            yield Finding("wrong", what, fix)
 
 
 def existing_proxy(environ: Mapping[str, str]) -> Found:
-    before = environment.original(environ)
     try:
-        upstream = environment.upstream_proxy(before)
+        upstream = environment.upstream_proxy(environment.original(environ))
     except environment.BadProxy as bad:
-        yield Finding("wrong", str(bad), "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
+        yield Finding("wrong", bad.message, "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
         return
-    plain = before.get("HTTP_PROXY") or before.get("http_proxy")
-    if upstream is None and plain:
-        what = "HTTP_PROXY is set and HTTPS_PROXY is not: Codex, opencode and Python clients bypass it"
-        yield Finding("note", what, f"export HTTPS_PROXY={shlex.quote(plain)}")
     if upstream is None:
         return
-    host, _, port = upstream.url.rpartition("://")[2].rpartition(":")
-    if _answers(host.strip("[]"), int(port)):
+    parts = environment.split_url(upstream.url)
+    if _listens(parts.hostname or "", parts.port or 0):
         yield Finding("ok", f"the proxy {upstream.url} of this shell answers; toolfix run goes through it")
     else:
         what = f"the proxy {upstream.url} of this shell does not answer, and toolfix run goes through it"
         yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
-
-
-def node_version(environ: Mapping[str, str]) -> Node | None:
-    """The major and minor version; None if there is no Node that runs."""
-    program = shutil.which("node", path=environ.get("PATH"))
-    if program is None:
-        return None
-    try:
-        text = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.match(r"v(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def node(version: Node | None) -> Found:
-    """Whether this Node honours NODE_USE_ENV_PROXY. Older ones ignore every proxy variable."""
-    if version is None:
-        return
-    shown = f"Node {version[0]}.{version[1]}"
-    if version >= (24, 0) or (22, 21) <= version < (23, 0):
-        yield Finding("ok", f"{shown} uses the proxy variables (NODE_USE_ENV_PROXY)")
-    else:
-        what = f"{shown} ignores proxy variables: agents are fine, scripts with a Node SDK need Node 24 or --reverse"
-        yield Finding("note", what, "toolfix run --reverse https://YOUR.LLM.HOST -- node program.js   (or Node 24)")
 
 
 # Starting agents
@@ -246,58 +197,46 @@ def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, 
     if not wanted:
         yield Finding("note", f"none of {', '.join(agent.binary for agent in agents.AGENTS)} is on the PATH")
     before = environment.original(environ)
-    with inputs.temporary_folder("toolfix-doctor-") as name:
-        folder = Path(name)
-        certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
-        arguments = ("--set", f"ssl_verify_upstream_trusted_ca={certificate}")
-        try:
-            trusted = trust.prepare(folder, trust.ensure_ca(confdir), before)
-            with Upstream(_refuse, certificate) as upstream, ProxyProcess(confdir, arguments) as proxy:
+    # An answer after which no agent tries again.
+    refusal = Play([_ANSWER], 400)
+    try:
+        with inputs.temporary_folder("toolfix-doctor-") as folder:
+            trusted = trust.for_clients(confdir, Path(folder), before, "--confdir DIR")
+            with Upstream(lambda _: refusal) as upstream, ProxyProcess(confdir, upstream.for_proxy) as proxy:
                 yield _probe_ourselves(proxy, upstream, trusted)
                 clean = environment.applied(before, environment.for_proxy(before, proxy.url, trusted))
                 for agent in wanted:
-                    yield _probe(agent, proxy, upstream, clean, folder, patience)
-        except OSError as error:
-            yield Finding("wrong", trust.unusable(confdir, error), "toolfix run --set confdir=DIR -- …")
-        except ProxyFailed as failed:
-            yield Finding("wrong", f"the proxy does not start: {failed.sentence}", "mitmdump --version")
-
-
-def _refuse(_seen: Seen) -> Play:
-    """An answer after which no agent tries again."""
-    return Play([_ANSWER], 400, {"content-type": "application/json"})
+                    yield _probe(agent, proxy, upstream, clean, Path(folder) / agent.binary, patience)
+    except click.ClickException as problem:
+        yield Finding("wrong", problem.message, "mitmdump --version")
 
 
 def _probe_ourselves(proxy: ProxyProcess, upstream: Upstream, trusted: trust.Trust) -> Finding:
-    context = ssl.create_default_context(cafile=str(trusted.bundle))
-    connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=context, timeout=30)
-    connection.set_tunnel("localhost", upstream.port)
     try:
-        connection.request("POST", "/v1/chat/completions", b"{}", {"content-type": "application/json"})
-        connection.getresponse().read()
+        ask(proxy.port, f"{upstream.url}/v1/chat/completions", b"{}", trusted.bundle)
     except (OSError, http.client.HTTPException) as error:
         return Finding("wrong", f"a request through the proxy fails ({error})", "toolfix demo")
-    finally:
-        connection.close()
     return Finding("ok", "a request of our own over TLS came through the proxy, with the bundle that clients get")
 
 
 def _probe(
-    agent: Agent, proxy: ProxyProcess, upstream: Upstream, environ: Mapping[str, str], folder: Path, patience: float
+    agent: Agent, proxy: ProxyProcess, upstream: Upstream, environ: Mapping[str, str], home: Path, patience: float
 ) -> Finding:
     program = shutil.which(agent.binary, path=environ.get("PATH"))
     if program is None:
         return Finding("wrong", f"{agent.name}: {agent.binary} is not on the PATH", agent.install)
     if not agent.words:
         return Finding("note", f"{agent.name} was not started: it {agent.bypass}", agent.works)
-    home = folder / agent.binary
     session = agent.session(upstream.url, "Say hello.")
     session.prepare(home)
     # Nothing may lead the agent to the user's own files or accounts.
     homeless = {name: value for name, value in environ.items() if not name.startswith(PRIVATE_VARIABLES)}
-    seen, logged = len(upstream.requests), len(proxy.output)
-    with _started((program, *session.command[1:]), {**homeless, **session.environ, "HOME": str(home)}, home):
-        arrived = _wait(upstream, seen, patience)
+    environ = {**homeless, **session.environ, "HOME": str(home)}
+    logged = len(proxy.output)
+    try:
+        arrived = _first_post(upstream, (program, *session.command[1:]), environ, home / "work", patience)
+    except OSError as error:
+        return Finding("wrong", f"{agent.name}: {program} cannot be started ({error.strerror})", agent.install)
     if arrived:
         note = f"; {agent.note}" if agent.note else ""
         return Finding("ok", f"{agent.name}: started with a made-up key, its {arrived} came through the proxy{note}")
@@ -305,8 +244,7 @@ def _probe(
     rejected = [line for line in proxy.output[logged:].splitlines() if "does not trust mitmproxy's CA" in line]
     if rejected:
         return Finding("wrong", what, rejected[-1].partition(": it needs ")[2])
-    version = node_version(environ)
-    if version and version[0] < agent.node:
+    if 0 < _node_version(environ) < agent.node:
         return Finding("wrong", what, f"{agent.name} needs Node {agent.node} or newer: {_NEWER_NODE}")
     if agent.works:
         # It may use the proxy for hosts that are not on this machine.
@@ -314,32 +252,38 @@ def _probe(
     return Finding("wrong", what, f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)")
 
 
-@contextlib.contextmanager
-def _started(command: Sequence[str], environ: Mapping[str, str], home: Path) -> Iterator[None]:
-    """Run the command in a process group of its own, which is killed at the end of the probe."""
-    work = home / "work"
+def _node_version(environ: Mapping[str, str]) -> int:
+    """The major version; 0 if there is no Node that runs."""
+    program = shutil.which("node", path=environ.get("PATH"))
+    if program is None:
+        return 0
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    match = re.match(r"v(\d+)\.", said)
+    return int(match[1]) if match else 0
+
+
+def _first_post(
+    upstream: Upstream, command: Sequence[str], environ: Mapping[str, str], work: Path, patience: float
+) -> str:
+    """Start the command, and stop it when its first POST arrives: its method and path; "" if none does in time."""
+    upstream.requests.clear()
     work.mkdir(parents=True, exist_ok=True)
+    deadline = time.monotonic() + patience
     nowhere = subprocess.DEVNULL
     process = subprocess.Popen(
         command, cwd=work, env=environ, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
     )
     try:
-        yield
+        while time.monotonic() < deadline:
+            for request in upstream.requests:
+                if request.method == "POST":
+                    return f"POST {request.path.partition('?')[0]}"
+            time.sleep(0.05)
+        return ""
     finally:
         with contextlib.suppress(ProcessLookupError):
-            if os.name == "posix":
-                os.killpg(process.pid, signal.SIGKILL)
-            else:
-                process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait(10)
-
-
-def _wait(upstream: Upstream, seen: int, patience: float) -> str:
-    """The method and path of the first POST that arrives; "" if none does in time."""
-    deadline = time.monotonic() + patience
-    while time.monotonic() < deadline:
-        for request in upstream.requests[seen:]:
-            if request.method == "POST":
-                return f"POST {request.path.partition('?')[0]}"
-        time.sleep(0.05)
-    return ""

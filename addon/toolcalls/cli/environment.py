@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import ipaddress
 import json
 import os
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 import click
 
 from ..proxy.hosts import LLM_HOSTS
-from . import trust
+from . import inputs, trust
 from .proxy_process import SCRIPT
 from .trust import BUNDLE_VARIABLES, NODE_VARIABLE, Trust
 
@@ -80,34 +80,40 @@ def without_loopback(no_proxy: str) -> str:
     return ",".join(entry for entry in entries_of(no_proxy) if not is_loopback(entry))
 
 
-def covers_a_model(entry: str, hosts: Iterable[str] = ()) -> bool:
-    """Whether this entry makes clients bypass the proxy for one of these hosts or a known LLM host."""
+class NoProxy(NamedTuple):
+    """The entries of a variable, by what clients reach without the proxy because of them."""
+
+    name: str
+    this_machine: list[str]
+    models: list[str]
+    others: list[str]
+
+
+def no_proxy(environ: Mapping[str, str], hosts: Sequence[str] = ()) -> Iterator[NoProxy]:
+    """What the variables say. Models are behind these hosts, the known LLM hosts and those of the base URLs."""
+    bases = [split_url(environ.get(name, "")).hostname or "" for name in BASE_URLS]
+    known = [host.lower().lstrip("+*.") for host in (*LLM_HOSTS, *hosts, *filter(None, bases))]
+    for name in NO_PROXY:
+        entries = entries_of(environ.get(name, ""))
+        local = [entry for entry in entries if is_loopback(entry)]
+        models = [entry for entry in entries if entry not in local and _covers(entry, known)]
+        yield NoProxy(name, local, models, [entry for entry in entries if entry not in (*local, *models)])
+
+
+def _covers(entry: str, hosts: Sequence[str]) -> bool:
     name = entry.lower().lstrip("*.").partition(":")[0]
-    known = (host.lower().lstrip("+*.") for host in (*LLM_HOSTS, *hosts))
-    return bool(name) and any(host == name or host.endswith(f".{name}") for host in known)
-
-
-def base_url_hosts(environ: Mapping[str, str]) -> list[str]:
-    """The hosts in the SDKs' variables for base URLs."""
-    parts = (split_url(environ.get(name, "")) for name in BASE_URLS)
-    return [part.hostname for part in parts if part.hostname]
+    return bool(name) and any(host == name or host.endswith(f".{name}") for host in hosts)
 
 
 def is_loopback(entry: str) -> bool:
     """Whether this entry is this machine. `*` includes this machine."""
-    name = entry.lower().strip().lstrip("*.") if entry.strip() != "*" else "localhost"
-    if name.startswith("["):
-        name = name[1:].partition("]")[0]
-    elif name.count(":") == 1:
-        name = name.partition(":")[0]
-    if name == "localhost" or name.endswith(".localhost") or name in {"localhost.localdomain", "127", "0.0.0.0"}:
+    name = entry.lower().strip().lstrip("*.[").partition("]")[0].partition("/")[0]
+    if name.startswith("127"):
+        return not name.strip("0123456789.*:")
+    if name in {"", "::1"}:
         return True
-    if name.startswith("127.") and name.endswith("*"):
-        return True
-    try:
-        return ipaddress.ip_network(name, strict=False).is_loopback
-    except ValueError:
-        return False
+    host = name.partition(":")[0]
+    return host in {"localhost", "localhost.localdomain", "0.0.0.0"} or host.endswith(".localhost")
 
 
 # The proxy that the user's environment already names
@@ -120,8 +126,11 @@ class UpstreamProxy:
     credentials: str = ""
 
 
-class BadProxy(ValueError):
+class BadProxy(click.UsageError):
     """The proxy that the environment names cannot be used; the message says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why} Unset it, or run toolfix in a shell without it.")
 
 
 def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
@@ -163,12 +172,10 @@ def split_url(text: str) -> SplitResult:
     type=click.Choice(("bash", "zsh", "fish")),
     help="The shell that will read the lines; by default, your login shell ($SHELL).",
 )
-@click.option(
-    "--port", type=click.IntRange(1, 65535), metavar="N", default=8080, show_default=True, help="The proxy's port."
-)
-@click.option("--confdir", metavar="DIR", help=f"Where mitmproxy keeps its CA; {trust.DEFAULT_CONFDIR} by default.")
+@inputs.PORT
+@inputs.CONFDIR
 @click.option("--unset", is_flag=True, help="Put back what was there before.")
-def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
+def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
     """Print the lines that send a shell's clients through the proxy.
 
     \b
@@ -183,22 +190,13 @@ def env(shell: str | None, port: int, confdir: str | None, unset: bool) -> None:
         changes: Changes = {name: before.get(name) if BEFORE in os.environ else None for name in VARIABLES}
         changes[BEFORE] = None
     else:
-        changes = for_proxy(before, f"http://127.0.0.1:{port}", _trusted(before, confdir))
+        if not confdir.parent.is_dir():
+            raise click.UsageError(f"--confdir {confdir}: there is no directory {confdir.parent}. Is that a typo?")
+        trusted = trust.for_clients(confdir, confdir, before, "--confdir DIR")
+        changes = for_proxy(before, f"http://127.0.0.1:{port}", trusted)
         changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
     line = _fish if (shell or Path(os.environ.get("SHELL", "")).name) == "fish" else _posix
     click.echo("\n".join(line(name, value) for name, value in changes.items()))
-
-
-def _trusted(environ: Mapping[str, str], confdir: str | None) -> Trust:
-    folder = Path(confdir or trust.DEFAULT_CONFDIR).expanduser().absolute()
-    if not folder.parent.is_dir():
-        raise click.UsageError(f"--confdir {confdir}: there is no directory {folder.parent}. Is that a typo?")
-    try:
-        return trust.prepare(folder, trust.ensure_ca(folder), environ)
-    except OSError as error:
-        raise click.ClickException(
-            f"{folder} cannot be written ({error.strerror}): name another --confdir."
-        ) from None
 
 
 def _posix(name: str, value: str | None) -> str:

@@ -1,4 +1,4 @@
-"""`toolfix filter`: reads an upstream body, and prints what the client would receive."""
+"""`toolfix filter` mends an answer, `toolfix repair` the arguments of one call: standard input to standard output."""
 
 from __future__ import annotations
 
@@ -6,21 +6,29 @@ import base64
 import binascii
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
+from ..call import Call
 from ..engine import AUTO, PROTOCOLS, Response, mend_whole
+from ..ids import Ids
+from ..mend.arguments import Finish
+from ..mend.mender import Mender
+from ..outcome import Outcome
 from ..policy import Policy
 from ..recording import store
-from ..request.request import Request, decode, read_request, seed_of
-from ..shown import shown
+from ..request.request import decode, read_request, seed_of
+from ..shown import LINE, shown
+from ..tools.declared import Tool, Tools
 from ..wire.events import MOST_CALLS
 from . import inputs
 
 _MOST_REASONS = 5
 """How many refused calls are named; the report has all."""
+_TOOL = "tool"
 
 
 @click.command("filter")
@@ -53,36 +61,30 @@ def filter(
     inputs.refuse_words("filter", words)
     policy = inputs.policy_from(settings)
     if jsonl:
-        for number, entry in inputs.json_lines():
-            inputs.write_line(_filter_line(number, entry, settings))
+        for line in inputs.json_lines():
+            inputs.write_line(_filter_line(line, settings))
         return
     request = inputs.read_file(request_file, "the request") if request_file else b""
-    question = _question(request, protocol) if request_file else Request()
-    answer = Response(protocol, question, policy, seed=seed_of(request))
+    if request_file and decode(request) is None:
+        inputs.remark("the request is not a JSON object: mending goes on without its tools.")
+    answer = _answer(protocol, request, policy)
     before = inputs.read_stdin()
-    body = mend_whole(answer, before, chunk_size or 0)
-    sys.stdout.buffer.write(body)
+    sys.stdout.buffer.write(mend_whole(answer, before, chunk_size or 0))
     sys.stdout.buffer.flush()
-    for sentence in _summary(answer) if before else ["the input is empty."]:
+    for sentence in _summary(answer.outcomes) if before else ["the input is empty."]:
         inputs.remark(sentence)
     _warn(answer)
     if report:
-        try:
+        with inputs.explained(f"the report {report!r} cannot be written", "name another file."):
             store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
-        except OSError as error:
-            raise click.UsageError(f"the report {report!r} cannot be written ({error.strerror}).") from None
 
 
-def _question(body: bytes, protocol: str) -> Request:
-    request = decode(body)
-    if request is None:
-        inputs.remark("the request is not a JSON object: mending goes on without its tools.")
-    return read_request(request, protocol)
+def _answer(protocol: str, request: bytes, policy: Policy) -> Response:
+    return Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
 
 
-def _summary(answer: Response) -> list[str]:
+def _summary(calls: Sequence[Outcome]) -> list[str]:
     """What was done, and why calls were refused."""
-    calls = answer.outcomes
     if not calls:
         return ["unchanged: there is no tool call in it."]
     mended = sum(call.status == "repaired" for call in calls)
@@ -104,50 +106,103 @@ def _warn(answer: Response) -> None:
         )
 
 
-def _filter_line(number: int, entry: dict[str, Any], settings: tuple[str, ...]) -> dict[str, Any]:
+def _filter_line(line: inputs.JsonLine, settings: tuple[str, ...]) -> dict[str, Any]:
+    entry = line.entry
     protocol = entry.get("protocol", AUTO)
-    if protocol not in PROTOCOLS:
-        raise click.UsageError(
-            f"line {number} of the input: protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}."
-        )
-    policy = _line_policy(entry, settings)
+    line.must(protocol in PROTOCOLS, f": protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}.")
+    size = entry.get("chunk_size") or 0
+    line.must(isinstance(size, int) and size >= 0, ': "chunk_size" is not a number of bytes.')
     request = entry.get("request")
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
-    answer = Response(protocol, read_request(decode(text), protocol), policy, seed=seed_of(text.encode()))
-    size = entry.get("chunk_size") or 0
-    if not isinstance(size, int) or size < 0:
-        raise click.UsageError(f'line {number} of the input: "chunk_size" is not a number of bytes.')
-    body = mend_whole(answer, _body(number, entry), size)
+    answer = _answer(protocol, text.encode(), inputs.policy_from((*settings, *_settings(entry.get("set")))))
+    body = mend_whole(answer, _body(line), size)
     _warn(answer)
-    return {"id": entry.get("id"), **_written(body), "calls": store.calls_json(answer.outcomes)}
-
-
-def _line_policy(entry: dict[str, Any], settings: tuple[str, ...]) -> Policy:
-    own = entry.get("set")
-    if isinstance(own, dict):
-        pairs = tuple(f"{name}={_option_text(value)}" for name, value in own.items())
-    else:
-        pairs = tuple(str(setting) for setting in own) if isinstance(own, list) else ()
-    return inputs.policy_from((*settings, *pairs))
-
-
-def _option_text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _body(number: int, entry: dict[str, Any]) -> bytes:
-    if isinstance(entry.get("body"), str):
-        return str(entry["body"]).encode("utf-8", "surrogatepass")
     try:
-        return base64.b64decode(entry["body_base64"], validate=True)
-    except KeyError:
-        raise click.UsageError(f'line {number} of the input has neither "body" nor "body_base64".') from None
-    except (binascii.Error, TypeError, ValueError):
-        raise click.UsageError(f'line {number} of the input: "body_base64" is not base64.') from None
-
-
-def _written(body: bytes) -> dict[str, str]:
-    try:
-        return {"body": body.decode("utf-8")}
+        written = {"body": body.decode("utf-8")}
     except UnicodeDecodeError:
-        return {"body_base64": base64.b64encode(body).decode("ascii")}
+        written = {"body_base64": base64.b64encode(body).decode("ascii")}
+    return {"id": entry.get("id"), **written, "calls": store.calls_json(answer.outcomes)}
+
+
+def _settings(own: Any) -> list[str]:
+    """The options of a line, an object or a list, as `K=V`."""
+    if isinstance(own, dict):
+        values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in own.items()}
+        return [f"{name}={value}" for name, value in values.items()]
+    return [str(setting) for setting in own] if isinstance(own, list) else []
+
+
+def _body(line: inputs.JsonLine) -> bytes:
+    if isinstance(line.entry.get("body"), str):
+        return str(line.entry["body"]).encode("utf-8", "surrogatepass")
+    line.must("body_base64" in line.entry, ' has neither "body" nor "body_base64".')
+    try:
+        return base64.b64decode(line.entry["body_base64"], validate=True)
+    except (binascii.Error, TypeError, ValueError):
+        raise line.wrong(': "body_base64" is not base64.') from None
+
+
+# The arguments of one call
+
+
+@click.command()
+@click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
+@click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
+@click.option(
+    "--jsonl", is_flag=True, help='Read many, one JSON object per line: {"id", "input", "schema"?, "finish"?}'
+)
+@click.argument("words", nargs=-1, metavar="< FILE")
+def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
+    """Mend the arguments of a tool call.
+
+    Reads them on standard input and prints strict JSON. If it refuses, it prints the reason and exits with 1.
+    """
+    inputs.refuse_words("repair", words)
+    if jsonl:
+        for line in inputs.json_lines():
+            inputs.write_line(_repair_line(line))
+        return
+    try:
+        text = inputs.read_stdin().decode("utf-8")
+    except UnicodeDecodeError as error:
+        inputs.remark(f"refused: the input is not UTF-8 (byte {error.start}).")
+        sys.exit(1)
+    outcome = mend(text, _read_schema(schema) if schema else None, finish)
+    if outcome.status == "refused":
+        inputs.remark(f"refused: {shown(outcome.reason, LINE)}." if text.strip() else "the input is empty.")
+        sys.exit(1)
+    sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
+    if sys.stdout.isatty() and not outcome.arguments.endswith("\n"):
+        sys.stdout.buffer.write(b"\n")
+    sys.stdout.buffer.flush()
+    inputs.remark(f"mended: {', '.join(outcome.steps)}." if outcome.steps else "unchanged: this is valid JSON.")
+
+
+def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
+    """Mend one text in the same steps as a call of an answer; a refusal is reported, not replaced by a fallback."""
+    tools = Tools([Tool(_TOOL, schema)]) if isinstance(schema, dict) else Tools()
+    mender = Mender(tools, Policy(fallback="original", preflight=False), Ids())
+    return mender.decide(Call(name=_TOOL, arguments=text, finish=Finish.of(finish)))
+
+
+def _repair_line(line: inputs.JsonLine) -> dict[str, Any]:
+    text, schema, finish = (line.entry.get(key) for key in ("input", "schema", "finish"))
+    line.must(isinstance(text, str), ' has no text under "input".')
+    line.must(isinstance(schema or {}, dict), ': "schema" is not a JSON object.')
+    line.must(isinstance(finish or "", str), ': "finish" is not a text, such as "stop".')
+    outcome = mend(str(text), schema, finish)
+    refused = outcome.status == "refused"
+    arguments = None if refused else outcome.arguments
+    why = {"reason": outcome.reason} if refused else {}
+    known = {"id": line.entry.get("id"), "status": outcome.status}
+    return {**known, "arguments": arguments, "steps": list(outcome.steps), **why}
+
+
+def _read_schema(path: str) -> Any:
+    try:
+        schema = json.loads(inputs.read_file(path, "the schema"))
+    except ValueError as error:
+        raise click.UsageError(f"the schema {path!r} is not JSON ({error}).") from None
+    if not isinstance(schema, dict):
+        raise click.UsageError(f"the schema {path!r} is not a JSON object.")
+    return schema

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -12,13 +13,26 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
 from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
-from .trust import DEFAULT_CONFDIR
+
+DEFAULT_CONFDIR = "~/.mitmproxy"
+PORT = click.option(
+    "--port", type=click.IntRange(1, 65535), metavar="N", default=8080, show_default=True, help="The proxy's port."
+)
+CONFDIR = click.option(
+    "--confdir",
+    metavar="DIR",
+    default=DEFAULT_CONFDIR,
+    show_default=True,
+    callback=lambda _context, _option, text: Path(text or DEFAULT_CONFDIR).expanduser().absolute(),
+    help="Where mitmproxy keeps its CA.",
+)
+"""Options of `env` and `doctor`."""
 
 _COMMAND = re.compile(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)")
 
@@ -41,44 +55,32 @@ def own_name() -> str:
     return str(script) if near.startswith("..") else near
 
 
-def read_file(path: str, what: str) -> bytes:
+@contextlib.contextmanager
+def explained(what: str, advice: str, kind: type[click.ClickException] = click.UsageError) -> Iterator[None]:
+    """Make one sentence of an error of the system: what cannot be done, why not, and what to do."""
     try:
-        return Path(path).read_bytes()
+        yield
     except OSError as error:
-        raise click.UsageError(f"{what} {path!r} cannot be read ({error.strerror}): name a readable file.") from None
+        raise kind(f"{what} ({error.strerror}): {advice}") from None
+
+
+def read_file(path: str, what: str) -> bytes:
+    with explained(f"{what} {path!r} cannot be read", "name a readable file."):
+        return Path(path).read_bytes()
 
 
 def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
-    """A private folder that is removed at the end of the command; if it cannot be made, an error in one sentence."""
-    try:
+    """A private folder that is removed at the end of the command."""
+    advice = "set TMPDIR to a directory that you can write to."
+    with explained("cannot make a temporary file", advice, click.ClickException):
         return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
-    except OSError as error:
-        raise click.ClickException(
-            f"cannot make a temporary file ({error.strerror}): set TMPDIR to a directory that you can write to."
-        ) from None
-
-
-def recordings_at(path: Path) -> list[Path]:
-    """The recordings at a path; if it cannot be read, an error in one sentence."""
-    from ..recording import store  # Loaded here, because `run` does not need it.
-
-    try:
-        return store.find(path)
-    except OSError as error:
-        raise click.UsageError(
-            f"{str(path)!r} cannot be read ({error.strerror}): name a readable directory."
-        ) from None
 
 
 def refuse_words(command: str, words: Sequence[str]) -> None:
     """Raise an error if a file or a text follows the command: it says that the command reads standard input."""
-    if not words:
-        return
-    if Path(words[0]).is_file():
-        works = f"{own_name()} {command} < {shlex.quote(words[0])}"
-    else:
-        works = f"{own_name()} {command} < FILE"
-    raise click.UsageError(f"{command} reads standard input: {works}")
+    if words:
+        file = shlex.quote(words[0]) if Path(words[0]).is_file() else "FILE"
+        raise click.UsageError(f"{command} reads standard input: {own_name()} {command} < {file}")
 
 
 def read_stdin() -> bytes:
@@ -86,13 +88,6 @@ def read_stdin() -> bytes:
     if sys.stdin.isatty():
         click.echo("Reading from the terminal: paste the text, then press Ctrl-D.", err=True)
     return sys.stdin.buffer.read()
-
-
-def end_line(text: str) -> None:
-    """End the output with a line break on a terminal; in a pipe it stays as it is."""
-    if sys.stdout.isatty() and not text.endswith("\n"):
-        sys.stdout.buffer.write(b"\n")
-    sys.stdout.buffer.flush()
 
 
 def remark(sentence: str) -> None:
@@ -125,17 +120,10 @@ def values_of(name: str, settings: Sequence[str]) -> list[str]:
     return [value for known, _, value in (setting.partition("=") for setting in settings) if known == name]
 
 
-def settings(ours: Mapping[str, str], theirs: Sequence[str]) -> list[str]:
-    """mitmproxy's arguments for our options and the user's. mitmproxy accepts each option once; the user's wins.
-
-    `confdir` is left out, because every proxy gets it separately. If `ours` has `toolfix_hosts`, the user's hosts are
-    already among these.
-    """
-    named = {setting.partition("=")[0] for setting in theirs} - {"toolfix_hosts"}
-    kept = [f"{name}={value}" for name, value in ours.items() if name not in named]
-    left_out = {"confdir", *(ours.keys() & {"toolfix_hosts"})}
-    kept += [setting for setting in theirs if setting.partition("=")[0] not in left_out]
-    return [word for setting in kept for word in ("--set", setting)]
+def unless_set(ours: Mapping[str, str], settings: Sequence[str]) -> list[str]:
+    """mitmproxy's arguments for our options, but for those that the user sets: mitmproxy accepts each only once."""
+    named = {setting.partition("=")[0] for setting in settings}
+    return [word for name, value in ours.items() if name not in named for word in ("--set", f"{name}={value}")]
 
 
 def confdir_of(settings: Sequence[str]) -> Path:
@@ -143,18 +131,31 @@ def confdir_of(settings: Sequence[str]) -> Path:
     return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
 
 
-def json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of standard input, one per line, with their line numbers."""
-    for number, line in enumerate(sys.stdin.buffer, 1):
-        if not line.strip():
+class JsonLine(NamedTuple):
+    """One line of standard input, a JSON object, with its number."""
+
+    number: int
+    entry: dict[str, Any]
+
+    def wrong(self, what: str) -> click.UsageError:
+        return click.UsageError(f"line {self.number} of the input{what}")
+
+    def must(self, right: bool, otherwise: str) -> None:
+        if not right:
+            raise self.wrong(otherwise)
+
+
+def json_lines() -> Iterator[JsonLine]:
+    for number, text in enumerate(sys.stdin.buffer, 1):
+        if not text.strip():
             continue
+        line = JsonLine(number, {})
         try:
-            entry = json.loads(line)
+            line = JsonLine(number, json.loads(text))
         except (ValueError, RecursionError) as error:
-            raise click.UsageError(f"line {number} of the input is not JSON ({error}).") from None
-        if not isinstance(entry, dict):
-            raise click.UsageError(f"line {number} of the input is not a JSON object.")
-        yield number, entry
+            raise line.wrong(f" is not JSON ({error}).") from None
+        line.must(isinstance(line.entry, dict), " is not a JSON object.")
+        yield line
 
 
 def write_line(entry: dict[str, Any]) -> None:

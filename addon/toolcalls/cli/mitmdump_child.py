@@ -1,14 +1,13 @@
 """Runs mitmdump as a child process. It is started as a file and imports nothing of the rest of the package.
 
 Its standard input is a pipe that ends with the parent process, however that happens; then the child ends too.
-Arguments that other users of the machine must not see in the list of processes are passed in the environment. If the
-parent listens already, its clients wait in its socket, from which the child takes them.
+Its arguments are passed in the environment, where other users of the machine cannot see them. If the parent listens
+already, its clients wait in its socket, from which the child takes them.
 """
 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import json
 import os
 import signal
@@ -17,34 +16,14 @@ import sys
 import threading
 from typing import Any
 
-PRIVATE = "TOOLFIX_PRIVATE_ARGUMENTS"
+ARGUMENTS = "TOOLFIX_MITMDUMP"
 LISTENER = "TOOLFIX_LISTENER"
-SELDOM_NEEDED = ("ldap3", "passlib.apache")
-"""Modules that mitmproxy loads only for `proxyauth`; they take an eighth of its start."""
 
 
 def end_with_the_parent() -> None:
     while os.read(0, 64):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-
-
-def load_when_used(name: str) -> None:
-    """Make `import NAME` lazy: the module is loaded when an attribute of it is used."""
-    try:
-        spec = importlib.util.find_spec(name)
-    except ImportError:
-        return
-    if spec is None or spec.loader is None:
-        return
-    loader = importlib.util.LazyLoader(spec.loader)
-    spec.loader = loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    loader.exec_module(module)
-    package, _, last = name.rpartition(".")
-    if package:
-        setattr(sys.modules[package], last, module)
 
 
 def listen_with(descriptor: int) -> None:
@@ -60,11 +39,9 @@ def listen_with(descriptor: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with_the_parent, daemon=True).start()
-    sys.argv[1:1] = json.loads(os.environ.pop(PRIVATE, "[]"))
+    sys.argv += json.loads(os.environ.pop(ARGUMENTS, "[]"))
     if LISTENER in os.environ:
         listen_with(int(os.environ.pop(LISTENER)))
-    for seldom in SELDOM_NEEDED:
-        load_when_used(seldom)
     from mitmproxy.tools.main import mitmdump
 
     sys.exit(mitmdump())

@@ -41,10 +41,7 @@ def proxy(options: tuple[str, ...]) -> None:
     settings += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
     inputs.check_ours(settings)
     confdir = inputs.confdir_of(settings)
-    try:
-        trusted = trust.prepare(confdir / "toolfix-proxy", trust.ensure_ca(confdir), environment.original(os.environ))
-    except OSError as error:
-        raise click.ClickException(trust.unusable(confdir, error)) from None
+    trusted = trust.for_clients(confdir, confdir / "toolfix-proxy", environment.original(os.environ))
     ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     quiet = [option for option in options if not _WORDY.fullmatch(option)]
     if len(quiet) < len(options):
@@ -52,9 +49,8 @@ def proxy(options: tuple[str, ...]) -> None:
     else:
         # Do not log every connection that opens or closes.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    named = {setting.partition("=")[0] for setting in settings}
     arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT)]
-    arguments += inputs.settings({name: value for name, value in ours.items() if name not in named}, ())
+    arguments += inputs.unless_set(ours, settings)
     arguments += [_PORT.sub("--listen-port", option) for option in quiet]
     from mitmproxy.tools.main import mitmdump
 

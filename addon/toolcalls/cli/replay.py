@@ -33,7 +33,7 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
 
     A PATH is a directory that toolfix_record wrote, a flow file of mitmproxy or a HAR file.
     """
-    sources = [source for path in paths for source in _sources(Path(path))]
+    sources = [source for path in paths for source in _sources(Path(path), files=True)]
     if write and any(source.is_file() for source in sources):
         raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")
     count = 0
@@ -66,13 +66,14 @@ def _show(directory: Path, drift: list[str]) -> None:
         click.echo("  " + click.style(visible, fg={"-": "red", "+": "green", "@": "cyan"}.get(line[:1])))
 
 
-def _sources(path: Path) -> list[Path]:
-    """The recordings at a path, or the path itself if it is a file."""
-    found = [path] if path.is_file() else inputs.recordings_at(path)
+def _sources(path: Path, *, files: bool) -> list[Path]:
+    """The recordings at a path; or the path itself if it is a file, and files can be read."""
+    with inputs.explained(f"{str(path)!r} cannot be read", "name a readable directory."):
+        found = [path] if files and path.is_file() else store.find(path)
     if not found:
+        others = ", a flow file or a HAR file" if files else ""
         raise click.UsageError(
-            f"there is no recording at {str(path)!r}: "
-            "name a directory that toolfix_record wrote, a flow file or a HAR file."
+            f"there is no recording at {str(path)!r}: name a directory that toolfix_record wrote{others}."
         )
     return found
 
@@ -89,9 +90,7 @@ def _loaded(source: Path) -> Iterator[Recording]:
 @click.option("-o", "--output", required=True, metavar="FILE.html", help="Where to write the page.")
 def report(directory: str, output: str) -> None:
     """Write one self-contained page: every call, before and after."""
-    found = inputs.recordings_at(Path(directory))
-    if not found:
-        raise click.UsageError(f"there is no recording at {directory!r}: name a directory that toolfix_record wrote.")
+    found = _sources(Path(directory), files=False)
     skipped: list[str] = []
     text = page(Path(directory), skipped.append)
     for sentence in skipped:
@@ -99,8 +98,6 @@ def report(directory: str, output: str) -> None:
     number = len(found) - len(skipped)
     if not number:
         raise click.ClickException(f"nothing at {directory!r} can be read, so {output} was not written.")
-    try:
+    with inputs.explained(f"{output} cannot be written", "name another file.", click.ClickException):
         store.private_report(Path(output), text.encode())
-    except OSError as error:
-        raise click.ClickException(f"{output} cannot be written ({error.strerror}): name another file.") from None
     click.echo(f"{output}: {number} recording{'' if number == 1 else 's'}")

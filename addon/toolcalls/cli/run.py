@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 
@@ -21,7 +21,7 @@ from ..proxy import session_summary
 from ..proxy.session_summary import Summary
 from . import agents, environment, inputs, trust
 from .inputs import remark, spelled
-from .proxy_process import Keeper, ProxyFailed, ProxyProcess
+from .proxy_process import Keeper, ProxyProcess
 
 OUR_OWN_FAULT = 125
 """The exit status if the proxy, not the command, is at fault; the same as that of `timeout` and `env`."""
@@ -66,16 +66,17 @@ def run(command: tuple[str, ...], **given: object) -> None:
     options = RunOptions(**given)  # type: ignore[arg-type]
     _check(command, options)
     environ = environment.original(os.environ)
+    way_out = _way_out(options, environ)
     if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
         remark(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
     try:
-        folder = inputs.temporary_folder("toolfix-")
+        with inputs.temporary_folder("toolfix-") as folder:
+            status = _run(command, options, environ, way_out, Path(folder))
     except click.ClickException as problem:
         remark(problem.message)
-        sys.exit(OUR_OWN_FAULT)
-    with folder as name:
-        sys.exit(_run(command, options, environ, Path(name)))
+        status = OUR_OWN_FAULT
+    sys.exit(status)
 
 
 def _check(command: tuple[str, ...], options: RunOptions) -> None:
@@ -101,71 +102,70 @@ def _check(command: tuple[str, ...], options: RunOptions) -> None:
     inputs.check_ours(options.settings)
 
 
-def _run(command: tuple[str, ...], options: RunOptions, environ: dict[str, str], folder: Path) -> int:
-    way_out, private = _way_out(options, environ)
+def _run(
+    command: tuple[str, ...], options: RunOptions, environ: dict[str, str], way_out: list[str], folder: Path
+) -> int:
     confdir = inputs.confdir_of(options.settings)
     recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
-    try:
-        trusted = trust.prepare(folder, trust.ensure_ca(confdir), environ)
-    except OSError as error:
-        remark(trust.unusable(confdir, error))
-        return OUR_OWN_FAULT
+    trusted = trust.for_clients(confdir, folder, environ)
     arguments = [*_settings(options, trusted, recorded), *way_out]
     summary = folder / "summary"
-
-    def make(port: int, listener: socket.socket | None) -> ProxyProcess:
-        return ProxyProcess(
+    child = Child()
+    keeper = _keeper(
+        partial(
+            ProxyProcess,
             confdir,
             arguments,
-            listen=("--listen-host", "127.0.0.1", "--listen-port", str(port)),
             environment={session_summary.VARIABLE: str(summary)},
-            private=private,
             sink=sys.stderr.write if options.verbose else lambda _: None,
-            listener=listener,
-        )
-
-    with Child() as child:
-        try:
-            keeper = Keeper(make, remark, options.port)
-            # What cannot be checked here must not fail in the middle of the session.
-            unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
-            keeper.start(at_once=bool(unchecked or recorded or options.verbose))
-        except (ProxyFailed, OSError) as failed:
-            remark(_why_not_started(failed, options.port))
-            return OUR_OWN_FAULT
-        try:
-            status = child.run(command, environment.applied(environ, _changes(options, environ, keeper.url, trusted)))
-        except CannotStart as problem:
-            remark(str(problem))
-            return problem.status
-        finally:
-            keeper.stop()
-        session = session_summary.read(summary)
-        where = _report(session, options, recorded)
-        _tell(session, where, _bypassed(session, command, options, environ), explained=options.verbose)
+        ),
+        options.port,
+    )
+    try:
+        # What cannot be checked here must not fail in the middle of the session.
+        unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
+        keeper.start(at_once=bool(unchecked or recorded or options.verbose))
+        if options.reverse:
+            changes = environment.for_reverse(environ, keeper.url, _reverse(options.reverse)[1])
+            base = changes["OPENAI_BASE_URL"]
+            remark(f"{base} forwards to {options.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
+        else:
+            changes = environment.for_proxy(environ, keeper.url, trusted)
+        status = child.run(command, environment.applied(environ, changes))
+    finally:
+        keeper.stop()
+    session = session_summary.read(summary)
+    where = _report(session, options, recorded)
+    _tell(session, where, _bypassed(session, command, options, environ), explained=options.verbose)
     return status
+
+
+def _keeper(make: Callable[..., ProxyProcess], port: int) -> Keeper:
+    try:
+        return Keeper(make, remark, port)
+    except OSError as error:
+        reason = "taken" if error.errno == errno.EADDRINUSE else f"not to be had ({error.strerror})"
+        raise click.ClickException(
+            f"port {port} is {reason}: leave --port out for a free one, or name another."
+        ) from None
 
 
 # The proxy's command line
 
 
-def _way_out(options: RunOptions, environ: dict[str, str]) -> tuple[list[str], list[str]]:
-    """mitmdump's arguments for where requests go from the proxy, and those that other users must not see."""
-    try:
-        upstream = environment.upstream_proxy(environ)
-    except environment.BadProxy as bad:
-        raise click.UsageError(f"{bad} Unset it, or run toolfix in a shell without it.") from None
+def _way_out(options: RunOptions, environ: dict[str, str]) -> list[str]:
+    """mitmdump's arguments for where requests go from the proxy."""
+    upstream = environment.upstream_proxy(environ)
     if options.reverse:
-        mode = f"reverse:{_reverse(options.reverse)[0]}"
         if upstream:
             raise click.UsageError(
                 f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
             )
-        return ["--mode", mode], []
+        return ["--mode", f"reverse:{_reverse(options.reverse)[0]}"]
     if not upstream:
-        return [], []
-    arguments = ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT)]
-    return arguments, ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
+        return []
+    credentials = ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
+    return ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT), *credentials]
 
 
 def _settings(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -> list[str]:
@@ -177,10 +177,13 @@ def _settings(options: RunOptions, trusted: trust.Trust, recorded: Path | None) 
         ours["termlog_verbosity"] = "debug"
     if options.observe:
         ours["toolfix_mode"] = "observe"
+    # Every proxy gets its confdir separately.
+    theirs = [setting for setting in options.settings if not setting.startswith("confdir=")]
     if options.hosts:
-        own = inputs.values_of("toolfix_hosts", options.settings)
+        own = inputs.values_of("toolfix_hosts", theirs)
         ours["toolfix_hosts"] = ",".join([*own, *map(_added, options.hosts)])
-    return inputs.settings(ours, options.settings)
+        theirs = [setting for setting in theirs if not setting.startswith("toolfix_hosts=")]
+    return [*inputs.unless_set(ours, theirs), *(word for setting in theirs for word in ("--set", setting))]
 
 
 def _added(host: str) -> str:
@@ -195,25 +198,7 @@ def _reverse(url: str) -> tuple[str, str]:
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
 
 
-def _changes(options: RunOptions, environ: dict[str, str], url: str, trusted: trust.Trust) -> environment.Changes:
-    if not options.reverse:
-        return environment.for_proxy(environ, url, trusted)
-    changes = environment.for_reverse(environ, url, _reverse(options.reverse)[1])
-    remark(
-        f"{changes['OPENAI_BASE_URL']} forwards to {options.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set."
-    )
-    return changes
-
-
 # What the user is told
-
-
-def _why_not_started(failed: ProxyFailed | OSError, port: int) -> str:
-    if isinstance(failed, ProxyFailed):
-        return f"the proxy did not start: {failed.sentence}"
-    if isinstance(failed, PermissionError):
-        return f"you are not allowed to open port {port}: leave --port out for a free one, or name one above 1023."
-    return f"port {port} is taken: leave --port out for a free one, or name another."
 
 
 def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str:
@@ -239,11 +224,9 @@ def _bypassed(session: Summary, command: Sequence[str], options: RunOptions, env
     asks_nothing = {"-h", "--help", "-v", "-V", "--version"} & set(command)
     if session.answers or session.warnings or asks_nothing or options.reverse:
         return ""
-    hosts = (*options.hosts, *environment.base_url_hosts(environ))
-    for name in environment.NO_PROXY:
-        entries = environment.entries_of(environment.without_loopback(environ.get(name, "")))
-        if covering := [entry for entry in entries if environment.covers_a_model(entry, hosts)]:
-            return f"{name} has {', '.join(covering)}: clients bypass the proxy there. Take it out."
+    for no_proxy in environment.no_proxy(environ, options.hosts):
+        if no_proxy.models:
+            return f"{no_proxy.name} has {', '.join(no_proxy.models)}: clients bypass the proxy there. Take it out."
     known = agents.named(Path(command[0]).stem)
     return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
 
@@ -268,51 +251,34 @@ def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> No
 
 # The command: as if it had been started directly, with the terminal, the signals and its own exit status
 
-_FROM_THE_KEYBOARD = tuple(getattr(signal, name) for name in ("SIGINT", "SIGQUIT") if hasattr(signal, name))
-_PASSED_ON = tuple(
-    getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2") if hasattr(signal, name)
-)
-
-
-class CannotStart(Exception):
-    """The command could not be started. `status` is the exit status that a shell would have."""
-
-    def __init__(self, sentence: str, status: int) -> None:
-        super().__init__(sentence)
-        self.status = status
+_FROM_THE_KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
 class Child:
-    """`with Child() as child: status = child.run(command, environ)`; inside the block no signal ends this process."""
+    """The command and its signals: from its creation on, none of them ends this process."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._early: list[int] = []
-        self._handlers: dict[int, Any] = {}
-
-    def __enter__(self) -> Child:
         for number in (*_FROM_THE_KEYBOARD, *_PASSED_ON):
             # A signal that is ignored, as under nohup, stays ignored in the command. Handlers are not inherited.
             if signal.getsignal(number) is not signal.SIG_IGN:
-                self._handlers[number] = signal.signal(number, self._forward)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for number, handler in self._handlers.items():
-            signal.signal(number, handler)
+                signal.signal(number, self._pass_on)
 
     def run(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
         """Run the command and return its exit status; 128+n if signal n ended it."""
         try:
-            self._process = subprocess.Popen(command, env=dict(environ))
+            self._process = subprocess.Popen(command, env=environ)
         except OSError as error:
-            raise CannotStart(f"{command[0]!r} cannot be started ({error.strerror}).", NOT_EXECUTABLE) from None
+            remark(f"{command[0]!r} cannot be started ({error.strerror}).")
+            return NOT_EXECUTABLE
         for number in self._early:
             self._process.send_signal(number)
         status = self._process.wait()
         return status if status >= 0 else 128 - status
 
-    def _forward(self, number: int, _frame: FrameType | None) -> None:
+    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
         if self._process is None:
             self._early.append(number)
         elif number not in _FROM_THE_KEYBOARD or not _terminal_is_ours():
@@ -321,15 +287,8 @@ class Child:
 
 def _terminal_is_ours() -> bool:
     """Whether this process group is in the foreground: then the command gets Ctrl-C from the terminal itself."""
-    if os.name != "posix":
-        return True  # A Windows console sends it to all its processes.
     try:
-        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+        with Path("/dev/tty").open("rb", buffering=0) as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except OSError:
         return False
-    try:
-        return os.tcgetpgrp(terminal) == os.getpgrp()
-    except OSError:
-        return False
-    finally:
-        os.close(terminal)

@@ -6,24 +6,22 @@ that the user already had in one of these variables, a company's for instance, i
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import importlib
-import os
+import fcntl
 import platform
 import re
 import ssl
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import certifi
+import click
 
-_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+from .inputs import explained
 
 BUNDLE_VARIABLES = (
     "SSL_CERT_FILE",
@@ -41,11 +39,8 @@ BUNDLE_VARIABLES = (
 NODE_VARIABLE = "NODE_EXTRA_CA_CERTS"
 """The file that it names is added to the roots of Node and bun."""
 
-DEFAULT_CONFDIR = "~/.mitmproxy"
 CA_FILE = "mitmproxy-ca-cert.pem"
 KEY_FILE = "mitmproxy-ca.pem"
-BUNDLE_FILE = "toolfix-bundle.pem"
-NODE_FILE = "toolfix-node.pem"
 
 _SYSTEM_BUNDLES = (
     "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
@@ -63,7 +58,6 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICAT
 class Trust:
     """The files that the variables name."""
 
-    ca: Path
     bundle: Path
     node: Path
 
@@ -82,7 +76,9 @@ def ensure_ca(confdir: Path) -> Path:
     # Loaded here, because it takes a quarter of a second and the CA is made only once.
     from mitmproxy.certs import CertStore
 
-    with _alone(confdir):
+    # Two first sessions at once could leave the key of one with the certificate of the other.
+    with (confdir / ".toolfix-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
         # Not before the lock: another session may be writing the key file, and writes the certificate after it.
         refuse_damage(confdir)
         CertStore.from_store(confdir, "mitmproxy", 2048)
@@ -97,37 +93,17 @@ def refuse_damage(confdir: Path) -> None:
         raise OSError(errno.EINVAL, f"{KEY_FILE} is damaged: delete it")
 
 
-@contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lock the folder: two first sessions at once could leave the key of one with the certificate of the other."""
-    if _LOCKS is None:
-        yield
-        return
-    with (folder / ".toolfix-lock").open("w") as lock:
-        _LOCKS.flock(lock, _LOCKS.LOCK_EX)
-        yield
-
-
 def expiry(ca: Path) -> datetime:
     from cryptography import x509
 
     return x509.load_pem_x509_certificate(ca.read_bytes()).not_valid_after_utc
 
 
-def unusable(confdir: Path, error: OSError) -> str:
-    """A sentence for when `ensure_ca` or `prepare` fails."""
-    return (
-        f"mitmproxy's CA in {confdir} cannot be read or made ({error.strerror}): name another place with "
-        "--set confdir=DIR."
-    )
-
-
 def system_roots() -> list[bytes]:
     """The roots of this machine; if the system has no file of them, those of certifi, which mitmproxy installs."""
     paths = ssl.get_default_verify_paths()
     for candidate in (paths.openssl_cafile, *_SYSTEM_BUNDLES):
-        found = _read(candidate)
-        if found:
+        if found := _read(candidate):
             return found + _keychain_roots()
     return _keychain_roots() + _read(certifi.where())
 
@@ -140,11 +116,6 @@ def _keychain_roots() -> list[bytes]:
     return certificates(subprocess.run(command, capture_output=True, check=False).stdout)
 
 
-def own_cas(environ: Mapping[str, str]) -> list[bytes]:
-    """The CAs in the files that the user's variables already name."""
-    return [pem for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) for pem in _read(environ.get(name, ""))]
-
-
 def _read(path: str) -> list[bytes]:
     try:
         return certificates(Path(path).read_bytes()) if path else []
@@ -153,21 +124,28 @@ def _read(path: str) -> list[bytes]:
 
 
 def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
-    """Write the bundle and the file for Node into the folder."""
+    """Write the bundle and the file for Node into the folder. The CAs that the user's variables name are kept."""
     ours = certificates(ca.read_bytes())
-    trust = Trust(ca, folder / BUNDLE_FILE, folder / NODE_FILE)
+    own = [pem for name in (*BUNDLE_VARIABLES, NODE_VARIABLE) for pem in _read(environ.get(name, ""))]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(trust.bundle, _joined([*system_roots(), *own_cas(environ), *ours]))
-    _write(trust.node, _joined([*_read(environ.get(NODE_VARIABLE, "")), *ours]))
-    return trust
+    return Trust(
+        bundle=_written(folder / "toolfix-bundle.pem", [*system_roots(), *own, *ours]),
+        node=_written(folder / "toolfix-node.pem", [*_read(environ.get(NODE_VARIABLE, "")), *ours]),
+    )
 
 
-def _write(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all, even if several sessions start at once."""
+def _written(path: Path, pems: Sequence[bytes]) -> Path:
+    """The file, written whole or not at all, even if several sessions start at once."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-        file.write(data)
-    Path(file.name).replace(path)
+        file.write(b"\n".join([*dict.fromkeys(pems), b""]))
+    return Path(file.name).replace(path)
 
 
-def _joined(pems: Iterable[bytes]) -> bytes:
-    return b"\n".join([*dict.fromkeys(pems), b""])
+def for_clients(confdir: Path, folder: Path, environ: Mapping[str, str], option: str = "--set confdir=DIR") -> Trust:
+    """The files for clients, in this folder, with the CA of mitmproxy's confdir; one sentence if that fails."""
+    with explained(
+        f"mitmproxy's CA in {confdir} cannot be read or made",
+        f"name another place with {option}.",
+        click.ClickException,
+    ):
+        return prepare(folder, ensure_ca(confdir), environ)
