@@ -103,7 +103,7 @@ def test_every_command_listens_on_loopback() -> None:
             if "--listen-host" in words:
                 found += 1
                 assert words[words.index("--listen-host") + 1] == "127.0.0.1", path
-    assert found == 2
+    assert found == 3
     default = ProxyProcess(Path("x"))._command
     assert default[default.index("--listen-host") + 1] == "127.0.0.1"
     assert Upstream(lambda _seen: None)._host == "127.0.0.1"  # type: ignore[arg-type,return-value]

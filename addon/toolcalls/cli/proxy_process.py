@@ -31,6 +31,8 @@ _TELLING = re.compile(r"is not allowed|address already in use|cannot be written|
 _GRACE = 0.2
 _LAST_LINES = 200
 MAX_RESTARTS = 3
+_HANDS_OVER = os.name == "posix"
+"""Whether a socket can be handed to a child process. On Windows the proxy opens its port itself, at once."""
 
 
 class ProxyFailed(click.ClickException):
@@ -155,14 +157,15 @@ class ProxyProcess:
 
 
 class Keeper:
-    """Keeps a proxy running on a port that it holds itself. `make(listener=…)` makes one; `say` tells the user.
+    """Keeps a proxy running on a port that it holds itself. `make` makes one; `say` tells the user.
 
     A proxy is started when a client waits for one, because most of a short command's time would be its start.
     """
 
     def __init__(self, make: Callable[..., ProxyProcess], say: Callable[[str], None], port: int = 0) -> None:
         self._listener = socket.create_server(("127.0.0.1", port))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._port = self._listener.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self._port}"
         self._make = make
         self._say = say
         self._wake, self._woken = socket.socketpair()
@@ -172,7 +175,9 @@ class Keeper:
 
     def start(self, *, at_once: bool = False) -> None:
         """`at_once`: start the proxy now; raises ProxyFailed if it does not start."""
-        if at_once:
+        if not _HANDS_OVER:
+            self._listener.close()
+        if at_once or not _HANDS_OVER:
             self._start_proxy()
         self._thread.start()
 
@@ -187,7 +192,10 @@ class Keeper:
             one.close()
 
     def _start_proxy(self) -> ProxyProcess:
-        self._proxy = self._make(listener=self._listener)
+        if _HANDS_OVER:
+            self._proxy = self._make(listener=self._listener)
+        else:
+            self._proxy = self._make(listen=("--listen-host", "127.0.0.1", "--listen-port", str(self._port)))
         self._proxy.start()
         if self._stopping.is_set():
             self._proxy.stop()
@@ -196,7 +204,7 @@ class Keeper:
     def _keep(self) -> None:
         failing = "requests of the agent will fail from now on."
         for left in range(MAX_RESTARTS, -1, -1):
-            if self._proxy is None:
+            if self._proxy is None and _HANDS_OVER:
                 select.select([self._listener, self._woken], [], [])
             if self._stopping.is_set():
                 break
