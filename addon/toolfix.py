@@ -117,7 +117,7 @@ class Toolfix:
     @command.command("toolfix.stats")
     def stats(self) -> str:
         """What toolfix has done since it started, in the format of /metrics."""
-        return self.reporter.stats(list(self.http.open.values()))
+        return self.reporter.stats(self.http.held_now())
 
     def request(self, flow: http.HTTPFlow) -> None:
         if metrics.is_asked_for(flow):

@@ -16,12 +16,17 @@ from ..policy import Policy
 from ..reasons import STATUS_WORDS
 from ..request.request import decode, read_request, seed_of
 from ..shown import shown, shown_lines
-from .flows import content
-from .log_lines import CHANGED
+from ..wire.encoding import decode_if_possible
+from .reporting import CHANGED
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024
 """The most bytes of a body that the view shows."""
+
+
+def content(message: http.Message) -> bytes:
+    """The body without its content encoding. mitmproxy's own decoding has no limit for the decoded size."""
+    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
 
 
 class ViewedResponse(NamedTuple):

@@ -44,6 +44,11 @@ class Settings:
         return self.mode == "observe"
 
     @property
+    def would(self) -> str:
+        """What stands in a line before what was done."""
+        return "would have " if self.observes else ""
+
+    @property
     def most_kept(self) -> int:
         """The most bytes kept of a response that is not recorded."""
         return MAX_KEPT if self.bodies_are_wanted else MAX_KEPT_UNOBSERVED

@@ -91,8 +91,8 @@ PARTS: Final = {
     "OPTIONS": r"\s[^\r\n|;]{0,300}?(?<=\s)",
     "USER": r"[^\s:\"'\\]{1,64}",
     "PIPED": r"\s{1,4}(?:-[neE]{1,3}\s{1,4})?(?:{QUOTE}%s(?:\\{1,4}n)?{QUOTE}\s{1,4})?{VALUE}(?:\\{1,4}n)?{QUOTE}"
-    r"\s{0,4}\|\s{0,4}(?:{SUDO}|su\s|gh secret set\s|wrangler secret put\s|(?:docker|podman|helm|gh|oras|vercel|flyctl"
-    r"|gcloud)\s[^\r\n|;]{0,200}(?:--password-stdin|--with-token|--data-file=-))",
+    r"\s{0,4}\|\s{0,4}(?:{SUDO}|su\s|gh secret set\s|wrangler secret put\s|(?:docker|podman|helm|gh|oras|vercel"
+    r"|flyctl|gcloud)\s[^\r\n|;]{0,200}(?:--password-stdin|--with-token|--data-file=-))",
     "SUDO": r"sudo\s(?:-[A-Za-z-]{1,20}\s{1,4}(?:[\w.]{1,32}\s{1,4})?){0,4}(?:(?-i:-[A-Za-z]{0,4}S)|--stdin)",
     "COOKIE": r"[^\s\"'\\=;]{1,64}=(?!{FROM})",
     # The name of a secret, what may stand between it and its value, and the value

@@ -11,20 +11,40 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from ..wire.encoding import Corrupt, Inflated, decoder
 
 MAX_KEPT = 64 * 1024 * 1024
 """The most bytes kept of a response, for its recording and for mitmproxy's own views."""
 
 
+@dataclass(slots=True, frozen=True)
+class Frame:
+    """A message of a WebSocket."""
+
+    from_client: bool
+    content: str | bytes
+    when: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.content)
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
+
+
+Piece = TypeVar("Piece", bytes, Frame)
+
+
 @dataclass(slots=True)
-class CapturedBytes:
-    """Chunks, and the times at which they passed if these are given, up to a limit. The chunks are not copied."""
+class Captured(Generic[Piece]):
+    """Chunks or messages, and the times at which they passed if these are given, up to a limit. Nothing is copied."""
 
     limit: int = field(default_factory=lambda: MAX_KEPT)
-    chunks: list[bytes] = field(default_factory=list)
+    chunks: list[Piece] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     size: int = 0
 
@@ -32,7 +52,7 @@ class CapturedBytes:
     def complete(self) -> bool:
         return self.size <= self.limit
 
-    def add(self, chunk: bytes, when: float | None = None) -> None:
+    def add(self, chunk: Piece, when: float | None = None) -> None:
         self.size += len(chunk)
         if self.size > self.limit:
             return
@@ -40,8 +60,31 @@ class CapturedBytes:
         if when is not None:
             self.times.append(when)
 
-    def joined(self) -> bytes:
+    def joined(self: Captured[bytes]) -> bytes:
         return b"".join(self.chunks)
+
+    def decoded(self: Captured[bytes], encoding: str) -> list[bytes]:
+        """The chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
+
+        They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
+        """
+        undo = decoder(encoding)
+        pieces: list[bytes] = []
+        room = MAX_KEPT
+        for chunk in self.chunks[:]:  # A live flow may just be adding one.
+            try:
+                piece = undo.decode(chunk) if undo else chunk
+            except Inflated as error:
+                pieces.append(error.before[: max(room, 0)])
+                break
+            except Corrupt:
+                undo = None
+                piece = chunk
+            room -= len(piece)
+            if room < 0:
+                break
+            pieces.append(piece)
+        return pieces
 
 
 class BodyTranscript:
@@ -51,8 +94,8 @@ class BodyTranscript:
 
     def __init__(self, limit: int | None = None) -> None:
         limit = MAX_KEPT if limit is None else limit
-        self.before = CapturedBytes(limit)
-        self.after = CapturedBytes(limit)
+        self.before: Captured[bytes] = Captured(limit)
+        self.after: Captured[bytes] = Captured(limit)
 
     def add(self, chunk: bytes, out: list[bytes], when: float | None = None) -> None:
         """Keep a chunk that arrived, at what time if that is wanted, and the pieces that were sent in return."""
@@ -61,62 +104,36 @@ class BodyTranscript:
         for piece in out:
             self.after.add(piece)
 
-    def as_one_chunk(self, kept: CapturedBytes) -> bytes:
+    def as_one_chunk(self, kept: Captured[bytes]) -> bytes:
         """One of the bodies, kept as one chunk from now on, so that the flow and both bodies share one copy."""
         body = kept.joined()
         for each in (self.before, self.after):
             if each is kept or each.joined() == body:
-                each.chunks, each.times = [body] if body else [], each.times[:1]
+                each.chunks = [body]
         return body
-
-
-@dataclass(slots=True, frozen=True)
-class Frame:
-    from_client: bool
-    content: str | bytes
-    when: float = 0.0
-
-    @property
-    def text(self) -> str:
-        return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
-
-
-@dataclass(slots=True)
-class Frames:
-    """Messages in order, up to a limit of bytes."""
-
-    frames: list[Frame] = field(default_factory=list)
-    size: int = 0
-    complete: bool = True
-
-    def add(self, from_client: bool, content: str | bytes, when: float | None = None) -> None:
-        if self.size + len(content) > MAX_KEPT:
-            self.complete = False
-        if self.complete:
-            self.frames.append(Frame(from_client, content, time.monotonic() if when is None else when))
-            self.size += len(content)
 
 
 @dataclass(slots=True)
 class SocketTranscript:
     """The messages that arrived from either side (`before`), and those that were sent on (`after`)."""
 
-    before: Frames = field(default_factory=Frames)
-    after: Frames = field(default_factory=Frames)
+    before: Captured[Frame] = field(default_factory=Captured)
+    after: Captured[Frame] = field(default_factory=Captured)
 
 
-def frame_lines(frames: list[Frame], start: float) -> bytes:
-    """The messages in the form of a recording; `start` is the time that counts as 0."""
-    return b"".join(_line(frame, round((frame.when - start) * 1000, 1)) for frame in frames)
-
-
-def _line(frame: Frame, ms: float) -> bytes:
-    entry: dict[str, Any] = {"from": "client" if frame.from_client else "server", "ms": ms}
-    if isinstance(frame.content, str):
-        entry["text"] = frame.content
-    else:
-        entry["base64"] = base64.b64encode(frame.content).decode("ascii")
-    return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+def frame_lines(frames: list[Frame], start: float | None = None) -> bytes:
+    """The messages in the form of a recording; `start` is the time that counts as 0, that of the first by default."""
+    if start is None:
+        start = frames[0].when if frames else 0.0
+    lines = []
+    for frame in frames:
+        entry = {"from": "client" if frame.from_client else "server", "ms": round((frame.when - start) * 1000, 1)}
+        if isinstance(frame.content, str):
+            entry["text"] = frame.content
+        else:
+            entry["base64"] = base64.b64encode(frame.content).decode("ascii")
+        lines.append(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+    return b"".join(lines)
 
 
 def frames_in(data: bytes) -> list[Frame]:
