@@ -233,7 +233,7 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "MAX_KEPT", 10)
-    kept: Captured[bytes] = Captured()
+    kept = Captured()
     kept.add(b"123456", 0.0)
     kept.add(b"789012", 1.0)
     kept.add(b"3", 2.0)

@@ -15,7 +15,7 @@ from types import FrameType
 from weakref import WeakKeyDictionary
 
 from ..engine import Response
-from ..recording.transcript import BodyTranscript, Captured
+from ..recording.transcript import Captured, Transcript
 
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """The most bytes kept of a response if no view, file or recorder wants them.
@@ -77,12 +77,12 @@ class BodyStream:
     clock: Callable[[], float] = time.monotonic
     found: Callable[[], None] = lambda: None
     may_hold: Callable[[object, int], bool] = lambda stream, size: True
-    transcript: BodyTranscript = field(init=False)
+    transcript: Transcript = field(init=False)
     hold: HoldTimer = field(init=False)
     holds_call: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.transcript = BodyTranscript(self.most)
+        self.transcript = Transcript(self.most)
         self.hold = HoldTimer(self.clock)
 
     def feed(self, chunk: bytes) -> list[bytes]:
@@ -131,7 +131,7 @@ def _is_in_mid_stream(caller: FrameType) -> bool:
     return type(caller.f_locals.get("event")).__name__ == "ResponseData"
 
 
-def passing(kept: Captured[bytes]) -> Callable[[bytes], list[bytes]]:
+def passing(kept: Captured) -> Callable[[bytes], list[bytes]]:
     """A stream callable that passes every chunk unchanged and keeps it."""
 
     def feed(chunk: bytes) -> list[bytes]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..engine import protocol_of
 from ..recording import store
 from ..recording.store import NoRecording, Recording
-from ..recording.transcript import Frame, frame_lines
+from ..recording.transcript import Frame
 
 
 def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
@@ -57,7 +57,8 @@ def _recording(path: Path, number: int, flow: object) -> Recording | None:
             for message in flow.websocket.messages
             if not message.dropped
         ]
-        return Recording(name, described, b"", frame_lines(kept), None, None, ".jsonl")
+        before = b"".join(frame.line(kept[0].when) for frame in kept)
+        return Recording(name, described, b"", before, None, None, ".jsonl")
     if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
         return None
     request, body = content(flow.request), content(flow.response)

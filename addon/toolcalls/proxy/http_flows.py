@@ -66,7 +66,7 @@ class HttpFlows:
         self._reasoning = reasoning
         self.open = flows
         self.held = HeldBytes()
-        self._passing: WeakKeyDictionary[http.HTTPFlow, Captured[bytes]] = WeakKeyDictionary()
+        self._passing: WeakKeyDictionary[http.HTTPFlow, Captured] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 

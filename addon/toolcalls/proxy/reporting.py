@@ -17,7 +17,7 @@ from ..outcome import Outcome
 from ..reasons import STATUS_WORDS
 from ..recording.record import Exchange
 from ..recording.redact import redact
-from ..recording.transcript import BodyTranscript, SocketTranscript
+from ..recording.transcript import Transcript
 from ..request.mend import LEFT
 from ..shown import LINE, shown, shown_lines
 from . import session_summary
@@ -198,11 +198,7 @@ class Reporter:
             self._settings.recorder.write(exchange)
 
     def exchange(
-        self,
-        flow: http.HTTPFlow,
-        protocol: str,
-        transcript: BodyTranscript | SocketTranscript,
-        outcomes: list[Outcome],
+        self, flow: http.HTTPFlow, protocol: str, transcript: Transcript, outcomes: list[Outcome]
     ) -> Exchange:
         """What a recording keeps of a flow. It can be made before the first byte of the response."""
         return Exchange(

@@ -21,7 +21,7 @@ from mitmproxy.proxy.layers import websocket as layer
 from mitmproxy.websocket import WebSocketMessage
 
 from ..recording.record import Exchange
-from ..recording.transcript import Frame, SocketTranscript
+from ..recording.transcript import Frame, Transcript
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .body_stream import HoldTimer
@@ -42,7 +42,9 @@ class SocketState:
     timer: HoldTimer
     reported: int = 0
     """How many of its outcomes have been reported and are kept."""
-    transcript: SocketTranscript = field(default_factory=SocketTranscript)
+    transcript: Transcript = field(default_factory=Transcript)
+    started: float = 0.0
+    """When the first message came."""
     exchange: Exchange | None = None
     """None if nothing is recorded; then the transcript stays empty."""
 
@@ -72,6 +74,7 @@ class WebSocketFlows:
         state = self._sockets[flow] = SocketState(socket, log, HoldTimer(self._clock))
         if self._settings.recorder:
             state.exchange = self._reporter.exchange(flow, PROTOCOL, state.transcript, socket.outcomes)
+            state.exchange.suffix = ".jsonl"
             self._settings.recorder.begin(state.exchange)
         self._reporter.calls(log, PROTOCOL, (), ())
 
@@ -102,9 +105,9 @@ class WebSocketFlows:
         """Keep a message and what it became for the recording, if there is one."""
         if state.exchange:
             now = time.monotonic()
-            state.transcript.before.add(Frame(message.from_client, content, now))
-            for sent in out:
-                state.transcript.after.add(Frame(message.from_client, sent, now))
+            state.started = state.started or now
+            lines = [Frame(message.from_client, one, now).line(state.started) for one in (content, *out)]
+            state.transcript.add(lines[0], lines[1:])
 
     def _keep_alive(self, state: SocketState, frames: list[str]) -> list[str]:
         """Add a keep-alive message if one is due while a call is held. It is not recorded."""

@@ -27,7 +27,7 @@ from ..request.mend import Changed
 from ..request.request import seed_of
 from . import store
 from .redact import redact_bytes
-from .transcript import MAX_KEPT, BodyTranscript, SocketTranscript, frame_lines
+from .transcript import MAX_KEPT, Transcript
 
 logger = logging.getLogger("toolfix")
 
@@ -58,9 +58,11 @@ class Exchange:
     id: str
     started: float
     options: dict[str, str]
-    transcript: BodyTranscript | SocketTranscript
+    transcript: Transcript
     """What has arrived and what was sent so far."""
     outcomes: list[Outcome]
+    suffix: str = ""
+    """The suffix of the bodies; empty if it is told by what arrives."""
     encoding: str = ""
     request: bytes = b""
     changed: Changed | None = None
@@ -259,21 +261,15 @@ def _files(exchange: Exchange) -> tuple[str, dict[str, bytes]]:
 
     The flow may not be over, so each list is copied before it is read.
     """
-    over, transcript, changed = exchange.over, exchange.transcript, exchange.changed
+    over, arrived, changed = exchange.over, exchange.transcript.before, exchange.changed
+    pieces, after = arrived.decoded(exchange.encoding), exchange.transcript.after.joined()
+    before = b"".join(pieces)
+    suffix = exchange.suffix or store.suffix_of(before)
     chunks: list[store.Chunk] = []
-    if isinstance(transcript, SocketTranscript):
-        suffix = ".jsonl"
-        arrived, sent = transcript.before.chunks[:], transcript.after.chunks[:]
-        before, after = frame_lines(arrived), frame_lines(sent, arrived[0].when if arrived else 0.0)
-    else:
-        pieces = transcript.before.decoded(exchange.encoding)
-        before, after = b"".join(pieces), transcript.after.joined()
-        suffix = store.suffix_of(before)
-        offset = 0
-        times = transcript.before.times[:]
-        for piece, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
-            chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
-            offset += len(piece)
+    offset, times = 0, arrived.times[:]
+    for piece, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
+        chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
+        offset += len(piece)
     return suffix, {
         "request.json": exchange.request[:MAX_KEPT],
         **({store.REQUEST_AFTER: changed.body} if changed else {}),

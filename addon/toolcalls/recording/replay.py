@@ -20,7 +20,7 @@ from ..websocket import ResponsesSocket
 from . import store
 from .redact import redact_bytes
 from .store import Recording
-from .transcript import Frame, frame_lines, frames_in
+from .transcript import Frame, frames_in
 
 
 @dataclass(slots=True)
@@ -134,7 +134,9 @@ def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> 
             out.append(Frame(True, socket.client_message(frame.content), frame.when))
         else:
             out += [Frame(False, text, frame.when) for text in socket.server_message(frame.content)]
-    return Replayed(recording, frame_lines(out, 0.0), store.calls_json(socket.outcomes), socket.failure)
+    return Replayed(
+        recording, b"".join(frame.line() for frame in out), store.calls_json(socket.outcomes), socket.failure
+    )
 
 
 def update(replayed: Replayed) -> list[str]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from ..wire.encoding import Corrupt, Inflated, decoder
 
@@ -20,31 +20,12 @@ MAX_KEPT = 64 * 1024 * 1024
 """The most bytes kept of a response, for its recording and for mitmproxy's own views."""
 
 
-@dataclass(slots=True, frozen=True)
-class Frame:
-    """A message of a WebSocket."""
-
-    from_client: bool
-    content: str | bytes
-    when: float = 0.0
-
-    def __len__(self) -> int:
-        return len(self.content)
-
-    @property
-    def text(self) -> str:
-        return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
-
-
-Piece = TypeVar("Piece", bytes, Frame)
-
-
 @dataclass(slots=True)
-class Captured(Generic[Piece]):
-    """Chunks or messages, and the times at which they passed if these are given, up to a limit. Nothing is copied."""
+class Captured:
+    """Chunks, and the times at which they passed if these are given, up to a limit. The chunks are not copied."""
 
     limit: int = field(default_factory=lambda: MAX_KEPT)
-    chunks: list[Piece] = field(default_factory=list)
+    chunks: list[bytes] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     size: int = 0
 
@@ -52,7 +33,7 @@ class Captured(Generic[Piece]):
     def complete(self) -> bool:
         return self.size <= self.limit
 
-    def add(self, chunk: Piece, when: float | None = None) -> None:
+    def add(self, chunk: bytes, when: float | None = None) -> None:
         self.size += len(chunk)
         if self.size > self.limit:
             return
@@ -60,10 +41,10 @@ class Captured(Generic[Piece]):
         if when is not None:
             self.times.append(when)
 
-    def joined(self: Captured[bytes]) -> bytes:
+    def joined(self) -> bytes:
         return b"".join(self.chunks)
 
-    def decoded(self: Captured[bytes], encoding: str) -> list[bytes]:
+    def decoded(self, encoding: str) -> list[bytes]:
         """The chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
 
         They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
@@ -87,15 +68,15 @@ class Captured(Generic[Piece]):
         return pieces
 
 
-class BodyTranscript:
-    """Both bodies of one response: what arrived, and what was sent; at most `limit` bytes of each are kept."""
+class Transcript:
+    """Both sides of one response: what arrived, and what was sent; at most `limit` bytes of each are kept."""
 
     __slots__ = ("after", "before")
 
     def __init__(self, limit: int | None = None) -> None:
         limit = MAX_KEPT if limit is None else limit
-        self.before: Captured[bytes] = Captured(limit)
-        self.after: Captured[bytes] = Captured(limit)
+        self.before = Captured(limit)
+        self.after = Captured(limit)
 
     def add(self, chunk: bytes, out: list[bytes], when: float | None = None) -> None:
         """Keep a chunk that arrived, at what time if that is wanted, and the pieces that were sent in return."""
@@ -104,7 +85,7 @@ class BodyTranscript:
         for piece in out:
             self.after.add(piece)
 
-    def as_one_chunk(self, kept: Captured[bytes]) -> bytes:
+    def as_one_chunk(self, kept: Captured) -> bytes:
         """One of the bodies, kept as one chunk from now on, so that the flow and both bodies share one copy."""
         body = kept.joined()
         for each in (self.before, self.after):
@@ -113,31 +94,33 @@ class BodyTranscript:
         return body
 
 
-@dataclass(slots=True)
-class SocketTranscript:
-    """The messages that arrived from either side (`before`), and those that were sent on (`after`)."""
+@dataclass(slots=True, frozen=True)
+class Frame:
+    """A message of a WebSocket, and when it passed, in seconds."""
 
-    before: Captured[Frame] = field(default_factory=Captured)
-    after: Captured[Frame] = field(default_factory=Captured)
+    from_client: bool
+    content: str | bytes
+    when: float = 0.0
 
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
 
-def frame_lines(frames: list[Frame], start: float | None = None) -> bytes:
-    """The messages in the form of a recording; `start` is the time that counts as 0, that of the first by default."""
-    if start is None:
-        start = frames[0].when if frames else 0.0
-    lines = []
-    for frame in frames:
-        entry = {"from": "client" if frame.from_client else "server", "ms": round((frame.when - start) * 1000, 1)}
-        if isinstance(frame.content, str):
-            entry["text"] = frame.content
+    def line(self, start: float = 0.0) -> bytes:
+        """The message in the form of a recording; `start` is the time that counts as 0."""
+        entry: dict[str, Any] = {
+            "from": "client" if self.from_client else "server",
+            "ms": round((self.when - start) * 1000, 1),
+        }
+        if isinstance(self.content, str):
+            entry["text"] = self.content
         else:
-            entry["base64"] = base64.b64encode(frame.content).decode("ascii")
-        lines.append(json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
-    return b"".join(lines)
+            entry["base64"] = base64.b64encode(self.content).decode("ascii")
+        return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def frames_in(data: bytes) -> list[Frame]:
-    """The messages of a file, with times in seconds from the first. Raises ValueError if it is not such a file."""
+    """The messages of a file, with times from the first. Raises ValueError or TypeError if it is not such a file."""
     return [_frame(json.loads(line)) for line in data.splitlines() if line.strip()]
 
 
