@@ -31,6 +31,8 @@ CHANGED = "toolfix_changed"
 MARK = ":wrench:"
 """The marker of such a flow, in the lists of mitmproxy and mitmweb."""
 
+MAX_ADVISED = 100
+"""How many pieces of advice are remembered, so that each is given once."""
 _MOST_LINES = 50
 """The most calls of an answer that get their own log line: a hostile answer has hundreds, and a line takes time."""
 _MASKED = 2048
@@ -164,6 +166,14 @@ class Reporter:
         guard()
         self.metrics = Metrics()
         self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
+        self._advised: set[str] = set()
+
+    def advise(self, sentence: str) -> None:
+        """Say once what keeps a client from using the proxy, if anything does."""
+        if sentence and sentence not in self._advised:
+            self._advised = {*self._advised, sentence} if len(self._advised) < MAX_ADVISED else {sentence}
+            logger.warning(sentence)
+            self.summary.warning(sentence)
 
     def stats(self, held: Iterable[tuple[str, int]]) -> str:
         """The text of /metrics. `held`: protocols, and how many bytes of them are held."""
