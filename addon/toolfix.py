@@ -76,11 +76,13 @@ class Toolfix:
 
     def http_connected(self, flow: http.HTTPFlow) -> None:
         host, port = flow.request.host, flow.request.port
-        if self.settings.mode != "off" and not hosts.matches(host, port, self.settings.patterns):
-            self.reporter.summary.no_answer(advice.of_tunnel(host, port))
+        tunnelled = self.settings.mode != "off" and not hosts.matches(host, port, self.settings.patterns)
+        if tunnelled and (sentence := advice.of_tunnel(host, port)):
+            self.reporter.summary.no_answer(sentence)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        self.reporter.summary.no_answer(advice.of_server(data.client.proxy_mode, data.server))
+        if sentence := advice.of_server(data.client.proxy_mode, data.server):
+            self.reporter.summary.no_answer(sentence)
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"

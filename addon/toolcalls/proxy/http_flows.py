@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
@@ -15,7 +16,7 @@ from ..engine import Response, recovered
 from ..outcome import Outcome
 from ..recording.record import Exchange
 from ..recording.transcript import MAX_KEPT, Captured
-from ..request.mend import Changed, mend_request
+from ..request.mend import mend_request
 from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
 from ..request.request import Request, Seed, decode, read_request
@@ -37,19 +38,12 @@ _SHORT_ERROR = 1024 * 1024
 class FlowState:
     """What is known about one flow, from its request to the end of its response."""
 
-    protocol: str
+    exchange: Exchange
     request: Request
-    request_body: bytes
     reasoning: ReasoningSession
     seed: Seed
     log: CallLog
     stream: BodyStream | None = None
-    exchange: Exchange | None = None
-    encoding: str = ""
-    upstream_status: int | None = None
-    """The status of the host's response, if the client gets another one."""
-    changed: Changed | None = None
-    """The mended request, if the request was changed."""
 
 
 flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
@@ -87,22 +81,24 @@ class HttpFlows:
         )
         request = read_request(request_json, protocol, flow.request.path)
         log = CallLog(flow, self._settings.would)
-        state = self.open[flow] = FlowState(protocol, request, body, session, Seed(body), log)
+        exchange = self._reporter.exchange(flow, protocol)
+        exchange.request = body
+        self.open[flow] = FlowState(exchange, request, session, Seed(body), log)
         if _is_signed(flow.request):
             return
         policy, refusals = self._settings.policy, self._refusals
-        state.changed = attempt(
+        changed = exchange.changed = attempt(
             flow,
             "failed and let the request pass unchanged",
             lambda: mend_request(protocol, body, request_json, policy, refusals, session.recall),
         )
-        if state.changed is not None:
-            self._reporter.request(flow, protocol, state.changed.steps)
+        if changed is not None:
+            self._reporter.request(flow, protocol, changed.steps)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
-            if state.changed is not None and state.changed.body is not body:
+            if changed is not None and changed.body is not body:
                 # mitmproxy compresses it again, as the request's header says.
-                flow.request.content = state.changed.body
+                flow.request.content = changed.body
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
         """Decide whether the response is mended while it streams, passes, or is mended as a whole."""
@@ -124,10 +120,11 @@ class HttpFlows:
     def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
         """Mend the response as it arrives."""
         headers = response.headers
-        state.encoding = headers.get("content-encoding", "")
+        state.exchange.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
-        stream = state.stream = BodyStream(
-            self._new_response(state),
+        stream = self._new_stream(
+            state,
+            response,
             observe=observe,
             most=MAX_KEPT if recorder else self._settings.most_kept,
             timed=recorder is not None,
@@ -142,14 +139,15 @@ class HttpFlows:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
         if recorder:
-            state.exchange = self._exchange(flow, state, stream)
             recorder.begin(state.exchange)
         response.stream = stream.feed
 
     def held_now(self) -> list[tuple[str, int]]:
         """The protocol of each open flow, and how many bytes of it are held."""
         states = list(self.open.values())
-        return [(state.protocol, state.stream.response.held_bytes if state.stream else 0) for state in states]
+        return [
+            (state.exchange.protocol, state.stream.response.held_bytes if state.stream else 0) for state in states
+        ]
 
     def _may_hold(self, stream: object, size: int) -> bool:
         return self.held.fits(stream, size, ANSWERS * self._settings.policy.max_held_bytes)
@@ -201,22 +199,28 @@ class HttpFlows:
         sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
-    def _new_response(self, state: FlowState) -> Response:
-        """The engine's response object for a flow."""
+    def _new_stream(self, state: FlowState, response: http.Response, **options: Any) -> BodyStream:
+        """The stream that mends the response of a flow, which a recording follows. `options`: those of the class."""
         remember, note = self._refusals.remember, state.log.decided
 
         def on_outcome(outcome: Outcome) -> None:
             remember(outcome)
             note(outcome)
 
-        return Response(
-            state.protocol,
+        exchange = state.exchange
+        engine = Response(
+            exchange.protocol,
             state.request,
             self._settings.policy,
-            encoding=state.encoding,
+            encoding=exchange.encoding,
             seed=state.seed,
             on_outcome=on_outcome,
         )
+        stream = state.stream = BodyStream(engine, **options)
+        exchange.status, exchange.content_type = response.status_code, response.headers.get("content-type", "")
+        exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
+        exchange.options = self._settings.texts
+        return stream
 
     def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
         """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
@@ -230,23 +234,22 @@ class HttpFlows:
             answer = attempt(
                 flow,
                 "failed and let the error pass unchanged",
-                lambda: recovered(state.protocol, state.request, policy, body, state.seed),
+                lambda: recovered(state.exchange.protocol, state.request, policy, body, state.seed),
             )
         if answer is None or self._settings.observes:
             self._no_answer(flow, response)
         if answer is None:
             return
-        state.upstream_status = response.status_code
-        state.stream = BodyStream(self._new_response(state))
-        state.stream.transcript.add(body, [answer.body])
-        state.stream.response.outcomes += answer.outcomes
+        stream = self._new_stream(state, response)
+        stream.transcript.add(body, [answer.body])
+        stream.response.outcomes += answer.outcomes
         for outcome in answer.outcomes:
             state.log.decided(outcome)
         if not self._settings.observes:
             response.status_code, response.reason = 200, "OK"
             for name in ("content-encoding", "transfer-encoding"):
                 response.headers.pop(name, None)
-            response.headers["content-type"] = answer.content_type
+            response.headers["content-type"] = state.exchange.content_type = answer.content_type
             response.content = answer.body
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
@@ -261,7 +264,7 @@ class HttpFlows:
             return
         if not body:
             return
-        stream = state.stream = BodyStream(self._new_response(state))
+        stream = self._new_stream(state, response)
         mended = b"".join([*stream.feed(body), *stream.end()])
         if mended != body and not self._settings.observes:
             # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
@@ -282,7 +285,9 @@ class HttpFlows:
             attempt(
                 flow,
                 "cannot remember the reasoning of this answer",
-                lambda: state.reasoning.answered(b"".join(before.decoded(state.encoding)), stream.response.outcomes),
+                lambda: state.reasoning.answered(
+                    b"".join(before.decoded(state.exchange.encoding)), stream.response.outcomes
+                ),
             )
         state.reasoning.over()
         state.seed.forget()
@@ -295,7 +300,7 @@ class HttpFlows:
 
     def _report(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream, *, broken: bool) -> None:
         """Report what was done with a response that is over."""
-        response, log, would = stream.response, state.log, self._settings.would
+        response, protocol, log, would = stream.response, state.exchange.protocol, state.log, self._settings.would
         if response.failure is not None:
             self._report_failure(flow, state, response.failure)
         if response.limited:
@@ -308,16 +313,13 @@ class HttpFlows:
         long_held = stream.hold.longest > LONG_HOLD_SECONDS and bool(response.outcomes)
         if long_held:
             log.say(f"a tool call was held for {stream.hold.longest:.0f} s until it was complete.")
-        self._reporter.calls(log, state.protocol, response.outcomes, response.seconds)
+        self._reporter.calls(log, protocol, response.outcomes, response.seconds)
         mark(flow, response.outcomes, would)
-        exchange = None
-        if self._settings.recorder:
-            exchange = state.exchange or self._exchange(flow, state, stream)
-            exchange.broken = broken
+        state.exchange.broken = broken
         self._reporter.over(
             log,
-            state.protocol,
-            exchange,
+            protocol,
+            state.exchange,
             failed_open=response.failure is not None,
             mended_events=response.mended_events,
             limited=response.limited,
@@ -329,7 +331,7 @@ class HttpFlows:
         if isinstance(failure, Inflated):
             state.log.warn(f"{'' if self._settings.observes else 'the answer was cut off: '}{failure}.")
         elif isinstance(failure, Corrupt):
-            what = f"the body is not {state.encoding}, although its header says so ({failure})"
+            what = f"the body is not {state.exchange.encoding}, although its header says so ({failure})"
             state.log.warn(f"{what}; from there on it passes unchanged.")
         else:
             logger.error(
@@ -340,22 +342,15 @@ class HttpFlows:
         # The frames of the traceback refer to the flow, which could never be freed.
         failure.__traceback__ = failure.__context__ = failure.__cause__ = None
 
-    def _exchange(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream) -> Exchange:
-        """What a recording keeps of a flow."""
-        exchange = self._reporter.exchange(flow, state.protocol, stream.transcript, stream.response.outcomes)
-        exchange.encoding, exchange.request, exchange.changed = state.encoding, state.request_body, state.changed
-        exchange.status = state.upstream_status or exchange.status
-        return exchange
-
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows for a flow, open or finished."""
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
             return content_view.preview(flow, self._settings.policy)
         transcript, outcomes = state.stream.transcript, state.stream.response.outcomes
-        before, after = b"".join(transcript.before.decoded(state.encoding)), transcript.after.joined()
+        before, after = b"".join(transcript.before.decoded(state.exchange.encoding)), transcript.after.joined()
         note = "Observed only: the client got the original answer." if self._settings.observes else ""
-        return content_view.ViewedResponse(state.protocol, before, after, outcomes, note)
+        return content_view.ViewedResponse(state.exchange.protocol, before, after, outcomes, note)
 
 
 def _is_short_error(response: http.Response) -> bool:

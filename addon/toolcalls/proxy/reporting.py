@@ -17,7 +17,6 @@ from ..outcome import Outcome
 from ..reasons import STATUS_WORDS
 from ..recording.record import Exchange
 from ..recording.redact import redact
-from ..recording.transcript import Transcript
 from ..request.mend import LEFT
 from ..shown import LINE, shown, shown_lines
 from . import session_summary
@@ -207,20 +206,18 @@ class Reporter:
         if self._settings.recorder and exchange:
             self._settings.recorder.write(exchange)
 
-    def exchange(
-        self, flow: http.HTTPFlow, protocol: str, transcript: Transcript, outcomes: list[Outcome]
-    ) -> Exchange:
-        """What a recording keeps of a flow. It can be made before the first byte of the response."""
-        return Exchange(
-            protocol=protocol,
-            method=flow.request.method,
-            host=flow.request.pretty_host,
-            path=flow.request.path,
-            status=flow.response.status_code if flow.response else 0,
-            content_type=flow.response.headers.get("content-type", "") if flow.response else "",
-            id=flow.id,
-            started=flow.request.timestamp_start,
-            options=self._settings.texts,
-            transcript=transcript,
-            outcomes=outcomes,
+    def exchange(self, flow: http.HTTPFlow, protocol: str) -> Exchange:
+        """What a recording keeps of a flow, as far as it has come."""
+        request, response = flow.request, flow.response
+        exchange = Exchange(
+            protocol,
+            request.method,
+            request.pretty_host,
+            request.path,
+            flow.id,
+            request.timestamp_start,
+            self._settings.texts,
         )
+        if response is not None:
+            exchange.status, exchange.content_type = response.status_code, response.headers.get("content-type", "")
+        return exchange

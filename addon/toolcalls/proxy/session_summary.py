@@ -37,9 +37,9 @@ class SummaryFile:
         self._write({"warning": shown(sentence, LINE)})
 
     def no_answer(self, sentence: str) -> None:
-        """Write why there was no answer, if that is known, each reason once. Shown if the session had none at all."""
+        """Write why there was no answer, each reason once. Shown if the session had no answer at all."""
         sentence = shown(sentence, LINE)
-        if sentence and sentence not in self._reasons and len(self._reasons) < MOST_REASONS:
+        if sentence not in self._reasons and len(self._reasons) < MOST_REASONS:
             self._reasons.add(sentence)
             self._write({"no_answer": sentence})
 

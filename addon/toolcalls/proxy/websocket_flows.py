@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,7 +21,7 @@ from mitmproxy.proxy.layers import websocket as layer
 from mitmproxy.websocket import WebSocketMessage
 
 from ..recording.record import Exchange
-from ..recording.transcript import Frame, Transcript
+from ..recording.transcript import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .body_stream import HoldTimer
@@ -42,11 +42,10 @@ class SocketState:
     timer: HoldTimer
     reported: int = 0
     """How many of its outcomes have been reported and are kept."""
-    transcript: Transcript = field(default_factory=Transcript)
     started: float = 0.0
     """When the first message came."""
     exchange: Exchange | None = None
-    """None if nothing is recorded; then the transcript stays empty."""
+    """None if nothing is recorded."""
 
 
 sockets: WeakKeyDictionary[http.HTTPFlow, SocketState] = WeakKeyDictionary()
@@ -73,9 +72,9 @@ class WebSocketFlows:
         log = CallLog(flow, self._settings.would)
         state = self._sockets[flow] = SocketState(socket, log, HoldTimer(self._clock))
         if self._settings.recorder:
-            state.exchange = self._reporter.exchange(flow, PROTOCOL, state.transcript, socket.outcomes)
-            state.exchange.suffix = ".jsonl"
-            self._settings.recorder.begin(state.exchange)
+            exchange = state.exchange = self._reporter.exchange(flow, PROTOCOL)
+            exchange.outcomes, exchange.suffix = socket.outcomes, ".jsonl"
+            self._settings.recorder.begin(exchange)
         self._reporter.calls(log, PROTOCOL, (), ())
 
     def message(self, flow: http.HTTPFlow) -> None:
@@ -107,7 +106,7 @@ class WebSocketFlows:
             now = time.monotonic()
             state.started = state.started or now
             lines = [Frame(message.from_client, one, now).line(state.started) for one in (content, *out)]
-            state.transcript.add(lines[0], lines[1:])
+            state.exchange.transcript.add(lines[0], lines[1:])
 
     def _keep_alive(self, state: SocketState, frames: list[str]) -> list[str]:
         """Add a keep-alive message if one is due while a call is held. It is not recorded."""
@@ -128,7 +127,7 @@ class WebSocketFlows:
             self._reporter.calls(state.log, PROTOCOL, outcomes, socket.seconds)
         # A socket lives for hours, and only a recording needs all of its calls, up to its limit.
         socket.seconds.clear()
-        if not state.exchange or not state.transcript.before.complete:
+        if not state.exchange or not state.exchange.transcript.before.complete:
             del socket.outcomes[state.reported :]
         state.reported = len(socket.outcomes)
 

@@ -15,7 +15,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,20 +53,21 @@ class Exchange:
     method: str
     host: str
     path: str
-    status: int
-    content_type: str
     id: str
     started: float
     options: dict[str, str]
-    transcript: Transcript
-    """What has arrived and what was sent so far."""
-    outcomes: list[Outcome]
-    suffix: str = ""
-    """The suffix of the bodies; empty if it is told by what arrives."""
-    encoding: str = ""
     request: bytes = b""
     changed: Changed | None = None
     """The mended request, if the request was changed."""
+    status: int = 0
+    """That of the host's response, even if the client got another one."""
+    content_type: str = ""
+    encoding: str = ""
+    transcript: Transcript = field(default_factory=Transcript)
+    """What has arrived and what was sent so far."""
+    outcomes: list[Outcome] = field(default_factory=list)
+    suffix: str = ""
+    """The suffix of the bodies; empty if it is told by what arrives."""
     broken: bool = False
     """The connection broke before the end of the answer, so what was held never reached the client."""
     over: bool = False
