@@ -114,7 +114,7 @@ def _view(find: FindResponse) -> Any:
     views: Any = contentviews
     base: Any = getattr(views, "Contentview", None) or views.View
 
-    class View(base):  # type: ignore[misc]
+    class AnswerView(base):  # type: ignore[misc]
         name = NAME
 
         def prettify(self, data: bytes, metadata: Any) -> str:
@@ -129,4 +129,4 @@ def _view(find: FindResponse) -> Any:
                 return _priority(metadata.flow, metadata.http_message)
             return _priority(known.get("flow"), known.get("http_message"))
 
-    return View()
+    return AnswerView()
