@@ -30,9 +30,6 @@ from toolcalls.request.refusals import Refusals
 
 logger = logging.getLogger("toolfix")
 
-MAX_ADVISED = 100
-"""How many pieces of advice are remembered, so that each is given once."""
-
 
 class Toolfix:
     def __init__(self) -> None:
@@ -43,7 +40,6 @@ class Toolfix:
         self.websockets = WebSocketFlows(self.settings, self.reporter, refusals)
         self.remove_view: Callable[[], None] | None = None
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
-        self.advised: set[str] = set()
 
     # Options
 
@@ -80,14 +76,12 @@ class Toolfix:
 
     def http_connected(self, flow: http.HTTPFlow) -> None:
         host, port = flow.request.host, flow.request.port
-        if self.settings.mode != "off" and not hosts.matches(host, port, self.settings.patterns):
-            sentence = advice.of_tunnel(host, port)
-            if sentence:
-                self.reporter.summary.no_answer(sentence)
+        tunnelled = self.settings.mode != "off" and not hosts.matches(host, port, self.settings.patterns)
+        if tunnelled and (sentence := advice.of_tunnel(host, port)):
+            self.reporter.summary.no_answer(sentence)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        sentence = advice.of_server(data.client.proxy_mode, data.server)
-        if sentence:
+        if sentence := advice.of_server(data.client.proxy_mode, data.server):
             self.reporter.summary.no_answer(sentence)
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
@@ -99,11 +93,7 @@ class Toolfix:
         host = data.conn.sni or (data.context.server.address or ("the host",))[0]
         ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
         agent = self.user_agents.get(data.context.client, "")
-        sentence = advice.of_distrust(data.conn.error or "", agent, host, str(ca))
-        if sentence and sentence not in self.advised:
-            self.advised = {*self.advised, sentence} if len(self.advised) < MAX_ADVISED else {sentence}
-            logger.warning(sentence)
-            self.reporter.summary.warning(sentence)
+        self.reporter.advise(advice.of_distrust(data.conn.error or "", agent, host, str(ca)))
 
     # Flows
 
@@ -117,7 +107,7 @@ class Toolfix:
     @command.command("toolfix.stats")
     def stats(self) -> str:
         """What toolfix has done since it started, in the format of /metrics."""
-        return self.reporter.stats(list(self.http.open.values()))
+        return self.reporter.stats(self.http.held_now())
 
     def request(self, flow: http.HTTPFlow) -> None:
         if metrics.is_asked_for(flow):

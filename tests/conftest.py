@@ -17,7 +17,7 @@ from mitmproxy.test import taddons
 
 from tests.pace import TRIES, TookTooLong
 from tests.sampling import WHOLE
-from toolcalls.proxy import flows as live
+from toolcalls.proxy import http_flows
 from toolfix import Toolfix
 
 settings.register_profile("same", derandomize=True, deadline=None)
@@ -68,7 +68,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 
 @pytest.fixture
 def addon() -> Toolfix:
-    live.flows.clear()  # It outlives the script, and so the test before.
+    http_flows.flows.clear()  # It outlives the script, and so the test before.
     return Toolfix()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mitmproxy import ctx, http
 
-from toolcalls.proxy import flows
+from toolcalls.proxy import http_flows, websocket_flows
 
 PATH = "/soak/probe"
 
@@ -20,8 +20,8 @@ PATH = "/soak/probe"
 def kept(addon: Any) -> dict[str, int]:
     """How many flows and connections the addon keeps; it must forget each when mitmproxy does."""
     return {
-        "flows": len(flows.flows),
-        "sockets": len(flows.sockets),
+        "flows": len(http_flows.flows),
+        "sockets": len(websocket_flows.sockets),
         "closed": len(addon.http.closed),
         "user_agents": len(addon.user_agents),
     }

@@ -74,7 +74,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "stalls", "test_slow.py gives_up_on_a_stalled", "flows are known weakly, and closed in the `error` hook",
-        (NOT_CALLED, (ENGINE + "proxy/flows.py", "flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()", "flows: dict = {}")),
+        (NOT_CALLED, (HTTP_FLOWS, "flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()", "flows: dict = {}")),
     ),
     Mutation(
         "half-closed connections", "test_slow.py half_closes_behind and chat", "what is held comes out at the end",

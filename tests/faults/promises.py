@@ -249,7 +249,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: an answer of many calls does not fill the log", "../proxy/test_log_lines.py hundreds_of_calls", "the limit of lines",
-        ((ENGINE + "proxy/log_lines.py", "in touched[:_MOST_LINES]:", "in touched:"),),
+        ((ENGINE + "proxy/reporting.py", "in touched[:_MOST_LINES]:", "in touched:"),),
     ),
     Mutation(
         "promise: no more work when an answer is over", "../request/test_reasoning.py take_long_to_read", "the sizes that are read",

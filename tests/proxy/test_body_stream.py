@@ -14,7 +14,7 @@ from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import make_policy, read_options
 from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS, BodyStream
 from toolcalls.recording import store, transcript
-from toolcalls.recording.transcript import CapturedBytes
+from toolcalls.recording.transcript import Captured
 from toolcalls.request.request import decode, read_request
 from toolcalls.wire import sse
 
@@ -193,7 +193,7 @@ def test_the_longest_hold_is_measured(stream: BodyStream, clock: Clock) -> None:
     stream.feed(DONE)
     clock.now += 500.0
     stream.end()
-    assert stream.longest_hold == 75.0
+    assert stream.hold.longest == 75.0
 
 
 class ResponseData:
@@ -233,7 +233,7 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transcript, "MAX_KEPT", 10)
-    kept = CapturedBytes()
+    kept = Captured()
     kept.add(b"123456", 0.0)
     kept.add(b"789012", 1.0)
     kept.add(b"3", 2.0)

@@ -19,9 +19,9 @@ from mitmproxy.test import taddons
 from tests.proxy.test_script import answered, asked, events, play
 from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.proxy.flows import FlowState
+from toolcalls.proxy.http_flows import FlowState
 from toolcalls.recording import store
-from toolcalls.recording.transcript import CapturedBytes
+from toolcalls.recording.transcript import Captured
 from toolcalls.request.request import Seed, decode, read_request
 from toolfix import Toolfix
 
@@ -42,7 +42,7 @@ def alive(*kinds: type) -> list[str]:
 
 def test_no_answer_of_any_recording_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
-    before = alive(BodyStream, CapturedBytes)
+    before = alive(BodyStream, Captured)
     count = 0
     for directory in store.find(RECORDINGS):
         recording = store.load(directory)
@@ -53,7 +53,7 @@ def test_no_answer_of_any_recording_waits_for_the_collector() -> None:
         count += 1
     del stream
     assert count > 300
-    assert alive(BodyStream, CapturedBytes) == before
+    assert alive(BodyStream, Captured) == before
 
 
 @pytest.mark.parametrize("arguments", ["{'command': 'ls'}", "{"], ids=["mended", "refused"])
@@ -75,7 +75,7 @@ def test_a_flow_that_is_over_keeps_nothing_alive(
     if looked_at:
         del flow
     assert not addon.http.closed
-    assert not alive(BodyStream, CapturedBytes, FlowState)
+    assert not alive(BodyStream, Captured, FlowState)
 
 
 def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(

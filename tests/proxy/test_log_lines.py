@@ -17,7 +17,7 @@ from toolcalls.cli.inputs import remark
 from toolcalls.outcome import Outcome
 from toolcalls.proxy import advice
 from toolcalls.proxy.content_view import ViewedResponse, view_text
-from toolcalls.proxy.log_lines import CallLog, guard, is_read
+from toolcalls.proxy.reporting import CallLog, guard, is_read
 from toolcalls.proxy.session_summary import SummaryFile, read
 from toolcalls.shown import LINE, shown, shown_lines
 
@@ -51,7 +51,7 @@ def test_every_line_of_ours_goes_through_the_logger_that_is_guarded() -> None:
         for name in re.findall(r"getLogger\(([^)]*)\)", path.read_text(encoding="utf-8"))
     }
     others = {(path, name) for path, name in loggers if name not in ('"toolfix"', '"toolfix.engine"')}
-    others.remove(("toolcalls/proxy/log_lines.py", "name"))  # the guard itself
+    others.remove(("toolcalls/proxy/reporting.py", "name"))  # the guard itself
     # These two belong to mitmproxy: the first is made quieter, the second gets a hint of ours beside a line of its own.
     assert others == {("toolcalls/cli/proxy.py", '"mitmproxy.proxy.server"'), ("toolcalls/cli/proxy.py", "")}
 

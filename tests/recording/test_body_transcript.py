@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from toolcalls.recording.transcript import BodyTranscript
+from toolcalls.recording.transcript import Transcript
 
 
-def filled(*steps: tuple[bytes, list[bytes]], limit: int | None = None) -> BodyTranscript:
-    transcript = BodyTranscript(limit)
+def filled(*steps: tuple[bytes, list[bytes]], limit: int | None = None) -> Transcript:
+    transcript = Transcript(limit)
     for number, (chunk, out) in enumerate(steps):
         transcript.add(chunk, out, float(number))
     return transcript

@@ -20,16 +20,16 @@ from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store
 from toolcalls.recording.record import Exchange, Recorder, write_recording
 from toolcalls.recording.replay import replay
-from toolcalls.recording.transcript import BodyTranscript, Frames, SocketTranscript
+from toolcalls.recording.transcript import Frame, Transcript
 
 SECRET = "sk-live-abcdefghijklmnopqrstuvwx"
 OPTIONS = {name: option.default for name, option in BY_NAME.items()}
 EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":null}]}\n\n'
 
 
-def passed(*chunks: bytes) -> BodyTranscript:
+def passed(*chunks: bytes) -> Transcript:
     """The transcript of an answer that passed unchanged."""
-    transcript = BodyTranscript()
+    transcript = Transcript()
     for number, chunk in enumerate(chunks):
         transcript.add(chunk, [chunk], 100.0 + number / 100)
     return transcript
@@ -45,7 +45,6 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "content_type": "text/event-stream",
         "encoding": "",
         "id": "0123abcd-4567",
-        "seed": lambda: "s",
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
@@ -135,19 +134,19 @@ def test_a_websocket_is_recorded_message_by_message_and_replayed(tmp_path: Path)
         "tools": [{"type": "function", "name": "sh", "parameters": {}}],
     }
     item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "sh", "arguments": "{'a': 1}"}
-    came, went = Frames(), Frames()
+    transcript = Transcript()
     messages = [
         {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [item]}},
     ]
-    came.add(True, json.dumps(create), 1.0)
+    transcript.add(Frame(True, json.dumps(create), 1.0).line(1.0), [])
     for number, message in enumerate(messages):
-        came.add(False, json.dumps(message), 2.0 + number)
-    came.add(True, b"\x00\x01", 9.0)
+        transcript.add(Frame(False, json.dumps(message), 2.0 + number).line(1.0), [])
+    transcript.add(Frame(True, b"\x00\x01", 9.0).line(1.0), [])
     write_recording(
         tmp_path / "ws",
-        exchange(protocol="responses", transcript=SocketTranscript(came, went), method="GET", over=True),
+        exchange(protocol="responses", transcript=transcript, suffix=".jsonl", method="GET", over=True),
     )
     recording = only(tmp_path)
     assert recording.suffix == ".jsonl"
@@ -176,7 +175,6 @@ def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
     assert not recording.complete
     assert recording.before == EVENT
     assert replay(recording).drift == []
-    assert isinstance(live.transcript, BodyTranscript)
     live.transcript.add(EVENT, [EVENT], 101.0)
     recorder.write(live)
     recorder.close()

@@ -19,8 +19,7 @@ from tests.pace import quick
 from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.recording.record import decoded
-from toolcalls.recording.transcript import CapturedBytes
+from toolcalls.recording.transcript import Captured
 from toolcalls.wire.encoding import (
     MAX_INFLATED,
     MAX_RATIO,
@@ -128,19 +127,19 @@ def test_observed_it_passes_as_it_came(name: str) -> None:
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_recording_holds_what_came_before_it(name: str) -> None:
     bomb = BOMBS[name](TEXT)
-    kept = CapturedBytes()
+    kept = Captured()
     for part in cut(bomb, 10_000):
         kept.add(part)
-    out = b"".join(decoded(kept, name))
+    out = b"".join(kept.decoded(name))
     assert out.startswith(TEXT) and not out[len(TEXT) :].strip(b"\0")
     assert len(out) <= MAX_INFLATED * 1.5
 
 
 def test_a_recording_of_many_chunks_that_become_much_is_bounded() -> None:
-    kept = CapturedBytes()
+    kept = Captured()
     for part in cut(BOMBS["gzip"](), 10_000):
         kept.add(part)
-    assert sum(map(len, decoded(kept, "gzip"))) <= 64 * MIB
+    assert sum(map(len, kept.decoded("gzip"))) <= 64 * MIB
 
 
 def test_a_body_that_is_not_all_there_or_unknown_cannot_be_decoded_as_a_whole() -> None:

@@ -10,25 +10,59 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import FrameType
 from weakref import WeakKeyDictionary
 
 from ..engine import Response
-from ..recording.transcript import BodyTranscript, CapturedBytes
+from ..recording.transcript import Captured, Transcript
 
-LONG_HOLD_SECONDS = 60.0
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """The most bytes kept of a response if no view, file or recorder wants them.
 
 Dozens of finished flows wait for the garbage collection at any time, so each must stay small. Nearly every answer is
 smaller than this."""
-
-
+KEEP_ALIVE_SECONDS = 2.0
+"""The longest silence for a client while a call keeps arriving. Idle limits that people set are at least seconds."""
 _MANY_PIECES = 8
 """More pieces than this are joined: sending one piece takes mitmproxy longer than joining a hundred."""
+_DATA = re.compile(rb"^data", re.MULTILINE)
 
 
+@dataclass(slots=True)
+class HoldTimer:
+    """How long calls have been held, and how long the client has got no data; updated after each chunk or message."""
+
+    clock: Callable[[], float] = time.monotonic
+    silent_since: float = field(init=False)
+    held_since: float = 0.0
+    running: bool = False
+    """Whether a call was held at the last update."""
+    longest: float = 0.0
+    """The longest time that a call was held, in seconds."""
+
+    def __post_init__(self) -> None:
+        self.silent_since = self.clock()
+
+    def keep_alive_due(self, *, holding: bool, sent_data: bool) -> bool:
+        """Update the timer; whether a keep-alive event should be sent now.
+
+        `sent_data`: an event that resets the idle timers of clients was sent just now.
+        """
+        if not (holding or self.running):
+            return False
+        now = self.clock()
+        if not self.running:
+            self.held_since = now
+        self.longest = max(self.longest, now - self.held_since)
+        due = not sent_data and now - max(self.silent_since, self.held_since) >= KEEP_ALIVE_SECONDS
+        self.running = holding
+        if sent_data or due:
+            self.silent_since = now
+        return due and holding
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class BodyStream:
     """Feeds one response to the engine and keeps at most `most` bytes of it, with the times of chunks if `timed`.
 
@@ -36,63 +70,54 @@ class BodyStream:
     called when the stream begins to hold a call; `may_hold`: whether the process has room for what this stream holds.
     """
 
-    def __init__(
-        self,
-        response: Response,
-        *,
-        observe: bool = False,
-        most: int | None = None,
-        timed: bool = False,
-        clock: Callable[[], float] = time.monotonic,
-        found: Callable[[], None] = lambda: None,
-        may_hold: Callable[[object, int], bool] = lambda stream, size: True,
-    ) -> None:
-        self.response = response
-        self.transcript = BodyTranscript(most)
-        self._observe = observe
-        self._timed = timed
-        self._clock = clock
-        self._found = found
-        self._may_hold = may_hold
-        self._holds_call = False
-        self._hold = HoldTimer(clock())
+    response: Response
+    observe: bool = False
+    most: int | None = None
+    timed: bool = False
+    clock: Callable[[], float] = time.monotonic
+    found: Callable[[], None] = lambda: None
+    may_hold: Callable[[object, int], bool] = lambda stream, size: True
+    transcript: Transcript = field(init=False)
+    hold: HoldTimer = field(init=False)
+    holds_call: bool = field(init=False, default=False)
 
-    @property
-    def longest_hold(self) -> float:
-        """The longest time that a call of this answer was held, in seconds."""
-        return self._hold.longest
+    def __post_init__(self) -> None:
+        self.transcript = Transcript(self.most)
+        self.hold = HoldTimer(self.clock)
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The pieces to send to the client for a chunk of the body; an empty one is the end."""
         if not chunk:
             return [] if _is_in_mid_stream(sys._getframe(1)) else self.end()
-        arrived = self._clock() if self._timed else None
+        arrived = self.clock() if self.timed else None
         out = self.response.feed(chunk)
-        if len(out) == 1 and out[0] is chunk and not self._hold.running:
+        if len(out) == 1 and out[0] is chunk and not self.hold.running:
             # Nearly every chunk of nearly every answer.
             self.transcript.add(chunk, out, arrived)
             return out
-        if not self._may_hold(self, self.response.unsent_bytes):
+        if not self.may_hold(self, self.response.unsent_bytes):
             out = [*out, *self.response.stop_holding()]
-            self._may_hold(self, self.response.unsent_bytes)
+            self.may_hold(self, self.response.unsent_bytes)
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         self.transcript.add(chunk, out, arrived)
-        if self._observe:
-            return [chunk]
-        return self._keep_alive(out) if self.response.holding or self._hold.running else out
+        return [chunk] if self.observe else self._keep_alive(out)
 
     def end(self) -> list[bytes]:
         out = self.response.close()
         self.transcript.add(b"", out)
-        return [] if self._observe else out
+        return [] if self.observe else out
 
     def _keep_alive(self, out: list[bytes]) -> list[bytes]:
         """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
-        held_call, self._holds_call = self._holds_call, self.response.holds_call
-        if self._holds_call and not held_call:
-            self._found()
-        if self._hold.keep_alive_due(self._clock(), holding=self.response.holding, sent_data=has_data(out)):
+        holding = self.response.holding
+        if not (holding or self.hold.running):
+            return out
+        held_call, self.holds_call = self.holds_call, self.response.holds_call
+        if self.holds_call and not held_call:
+            self.found()
+        # A comment does not reset a timer that counts events.
+        if self.hold.keep_alive_due(holding=holding, sent_data=any(map(_DATA.search, out))):
             event = self.response.keep_alive()
             return [*out, event] if event else out
         return out
@@ -106,7 +131,7 @@ def _is_in_mid_stream(caller: FrameType) -> bool:
     return type(caller.f_locals.get("event")).__name__ == "ResponseData"
 
 
-def passing(kept: CapturedBytes) -> Callable[[bytes], list[bytes]]:
+def passing(kept: Captured) -> Callable[[bytes], list[bytes]]:
     """A stream callable that passes every chunk unchanged and keeps it."""
 
     def feed(chunk: bytes) -> list[bytes]:
@@ -116,53 +141,15 @@ def passing(kept: CapturedBytes) -> Callable[[bytes], list[bytes]]:
     return feed
 
 
-KEEP_ALIVE_SECONDS = 2.0
-"""The longest silence for a client while a call keeps arriving. Idle limits that people set are at least seconds."""
-
-_DATA = re.compile(rb"^data", re.MULTILINE)
-
-
-@dataclass(slots=True)
-class HoldTimer:
-    """How long calls have been held, and how long the client has got no data; updated after each chunk or message."""
-
-    silent_since: float
-    held_since: float = 0.0
-    running: bool = False
-    """Whether a call was held at the last update."""
-    longest: float = 0.0
-    """The longest time that a call was held, in seconds."""
-
-    def keep_alive_due(self, now: float, *, holding: bool, sent_data: bool) -> bool:
-        """Update the timer; whether a keep-alive event should be sent now.
-
-        `sent_data`: an event that resets the idle timers of clients was sent just now.
-        """
-        if not self.running:
-            self.held_since = now
-        self.longest = max(self.longest, now - self.held_since)
-        due = not sent_data and now - max(self.silent_since, self.held_since) >= KEEP_ALIVE_SECONDS
-        self.running = holding
-        if sent_data or due:
-            self.silent_since = now
-        return due and holding
-
-
-def has_data(out: list[bytes]) -> bool:
-    """Whether these pieces contain an event with data. A comment does not reset a timer that counts events."""
-    return any(_DATA.search(piece) for piece in out)
-
-
 ANSWERS = 8
 """All answers together hold about this many times what one answer may hold."""
 
 
 class HeldBytes:
-    __slots__ = ("_of",)
+    """What each answer holds, in the order in which they began to hold."""
 
     def __init__(self) -> None:
         self._of: WeakKeyDictionary[object, int] = WeakKeyDictionary()
-        """What each answer holds, in the order in which they began to hold."""
 
     @property
     def total(self) -> int:

@@ -16,12 +16,17 @@ from ..policy import Policy
 from ..reasons import STATUS_WORDS
 from ..request.request import decode, read_request, seed_of
 from ..shown import shown, shown_lines
-from .flows import content
-from .log_lines import CHANGED
+from ..wire.encoding import decode_if_possible
+from .reporting import CHANGED
 
 NAME = "toolfix"
 MOST_SHOWN = 256 * 1024
 """The most bytes of a body that the view shows."""
+
+
+def content(message: http.Message) -> bytes:
+    """The body without its content encoding. mitmproxy's own decoding has no limit for the decoded size."""
+    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
 
 
 class ViewedResponse(NamedTuple):
@@ -93,45 +98,35 @@ def _priority(flow: object, message: object) -> float:
 def register(find: FindResponse) -> Callable[[], None]:
     """Add the view to mitmproxy, in the place of that of a script that was reloaded; return what removes it."""
     views: Any = contentviews
+    view = _view(find)
     if hasattr(views, "Contentview"):
         views.registry._by_name.pop(NAME, None)
-        views.add(_new_view(find))
+        views.add(view)
         return lambda: None  # mitmproxy 12 has no way to remove a view.
     for known in [known for known in views.views if known.name == NAME]:
         views.remove(known)
-    view = _old_view(find)
     views.add(view)
     return lambda: views.remove(view) if view in views.views else None
 
 
-def _old_view(find: FindResponse) -> Any:
-    """For mitmproxy 11."""
-    base: Any = getattr(contentviews, "View")  # noqa: B009
+def _view(find: FindResponse) -> Any:
+    """The view for mitmproxy 12, which calls `prettify`, and for mitmproxy 11, which calls the view itself."""
+    views: Any = contentviews
+    base: Any = getattr(views, "Contentview", None) or views.View
 
-    class OldView(base):  # type: ignore[misc]
-        name = NAME
-
-        def __call__(self, data: bytes, **known: Any) -> tuple[str, Iterator[list[tuple[str, str]]]]:
-            text = _shown(data, known.get("flow"), known.get("http_message"), find)
-            return "toolfix", ([("text", line)] for line in text.split("\n"))
-
-        def render_priority(self, data: bytes, **known: Any) -> float:
-            return _priority(known.get("flow"), known.get("http_message"))
-
-    return OldView()
-
-
-def _new_view(find: FindResponse) -> Any:
-    """For mitmproxy 12."""
-    base: Any = getattr(contentviews, "Contentview")  # noqa: B009
-
-    class NewView(base):  # type: ignore[misc]
+    class AnswerView(base):  # type: ignore[misc]
         name = NAME
 
         def prettify(self, data: bytes, metadata: Any) -> str:
             return _shown(data, metadata.flow, metadata.http_message, find)
 
-        def render_priority(self, data: bytes, metadata: Any) -> float:
-            return _priority(metadata.flow, metadata.http_message)
+        def __call__(self, data: bytes, **known: Any) -> tuple[str, Iterator[list[tuple[str, str]]]]:
+            text = _shown(data, known.get("flow"), known.get("http_message"), find)
+            return NAME, ([("text", line)] for line in text.split("\n"))
 
-    return NewView()
+        def render_priority(self, data: bytes, metadata: Any = None, **known: Any) -> float:
+            if metadata is not None:
+                return _priority(metadata.flow, metadata.http_message)
+            return _priority(known.get("flow"), known.get("http_message"))
+
+    return AnswerView()

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..engine import protocol_of
 from ..recording import store
 from ..recording.store import NoRecording, Recording
-from ..recording.transcript import Frame, frame_lines
+from ..recording.transcript import Frame
 
 
 def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
@@ -35,7 +35,7 @@ def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Rec
 def _recording(path: Path, number: int, flow: object) -> Recording | None:
     from mitmproxy import http
 
-    from .flows import content
+    from .content_view import content
 
     assert isinstance(flow, http.HTTPFlow)
     protocol = protocol_of(flow.request.path)
@@ -57,7 +57,7 @@ def _recording(path: Path, number: int, flow: object) -> Recording | None:
             for message in flow.websocket.messages
             if not message.dropped
         ]
-        before = frame_lines(kept, kept[0].when if kept else 0.0)
+        before = b"".join(frame.line(kept[0].when) for frame in kept)
         return Recording(name, described, b"", before, None, None, ".jsonl")
     if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -13,23 +14,40 @@ from mitmproxy.proxy import mode_specs
 
 from ..engine import Response, recovered
 from ..outcome import Outcome
-from ..recording.record import decoded
-from ..recording.transcript import MAX_KEPT, CapturedBytes
-from ..request.mend import Changed, mend_request
-from ..request.reasoning import ReasoningMemory
+from ..recording.record import Exchange
+from ..recording.transcript import MAX_KEPT, Captured
+from ..request.mend import mend_request
+from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
-from ..request.request import Seed, decode, read_request
-from ..wire.encoding import Corrupt, decode_whole, readable
+from ..request.request import Request, Seed, decode, read_request
+from ..wire.encoding import Corrupt, Inflated, decode_whole, readable
+from ..wire.events import MOST_CALLS
 from . import advice, content_view
 from .body_stream import ANSWERS, BodyStream, HeldBytes, passing
-from .flows import FlowState, content, flows, http_exchange_of
-from .log_lines import CallLog, endpoint
-from .reporting import Reporter
+from .content_view import content
+from .reporting import CallLog, Reporter, attempt, endpoint, mark
 from .settings import Settings
 
 logger = logging.getLogger("toolfix")
 
+LONG_HOLD_SECONDS = 60.0
 _SHORT_ERROR = 1024 * 1024
+
+
+@dataclass(slots=True, eq=False)
+class FlowState:
+    """What is known about one flow, from its request to the end of its response."""
+
+    exchange: Exchange
+    request: Request
+    reasoning: ReasoningSession
+    seed: Seed
+    log: CallLog
+    stream: BodyStream | None = None
+
+
+flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
+"""The open flows. mitmproxy may reload the script while flows are open, but it does not reload this module."""
 
 
 class HttpFlows:
@@ -42,7 +60,7 @@ class HttpFlows:
         self._reasoning = reasoning
         self.open = flows
         self.held = HeldBytes()
-        self._passing: WeakKeyDictionary[http.HTTPFlow, CapturedBytes] = WeakKeyDictionary()
+        self._passing: WeakKeyDictionary[http.HTTPFlow, Captured] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
@@ -62,31 +80,25 @@ class HttpFlows:
             protocol, flow.request.pretty_host, account, request_json, flow.request.path
         )
         request = read_request(request_json, protocol, flow.request.path)
-        log = CallLog(flow, observed=self._settings.observes)
-        state = self.open[flow] = FlowState(protocol, request, body, session, Seed(body), log)
+        log = CallLog(flow, self._settings.would)
+        exchange = self._reporter.exchange(flow, protocol)
+        exchange.request = body
+        self.open[flow] = FlowState(exchange, request, session, Seed(body), log)
         if _is_signed(flow.request):
             return
-        state.changed = self._mend_request(flow, state, request_json)
+        policy, refusals = self._settings.policy, self._refusals
+        changed = exchange.changed = attempt(
+            flow,
+            "failed and let the request pass unchanged",
+            lambda: mend_request(protocol, body, request_json, policy, refusals, session.recall),
+        )
+        if changed is not None:
+            self._reporter.request(flow, protocol, changed.steps)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
-            if state.changed is not None and state.changed.body is not body:
+            if changed is not None and changed.body is not body:
                 # mitmproxy compresses it again, as the request's header says.
-                flow.request.content = state.changed.body
-
-    def _mend_request(
-        self, flow: http.HTTPFlow, state: FlowState, request_json: dict[str, Any] | None
-    ) -> Changed | None:
-        policy, body = self._settings.policy, state.request_body
-        try:
-            changed = mend_request(state.protocol, body, request_json, policy, self._refusals, state.reasoning.recall)
-        except Exception:
-            logger.exception(
-                f"{endpoint(flow)}: toolfix failed and let the request pass unchanged; please report this."
-            )
-            return None
-        if changed is not None:
-            self._reporter.request(flow, state.protocol, changed.steps)
-        return changed
+                flow.request.content = changed.body
 
     def response_headers(self, flow: http.HTTPFlow) -> None:
         """Decide whether the response is mended while it streams, passes, or is mended as a whole."""
@@ -102,16 +114,17 @@ class HttpFlows:
         else:
             streams = state.request.stream and not _is_short_error(response)
         if streams and not response.stream:
-            self._passing[flow] = CapturedBytes(self._settings.most_kept)
+            self._passing[flow] = Captured(self._settings.most_kept)
             response.stream = passing(self._passing[flow])
 
     def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
         """Mend the response as it arrives."""
         headers = response.headers
-        state.encoding = headers.get("content-encoding", "")
+        state.exchange.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
-        stream = state.stream = BodyStream(
-            self._new_response(state),
+        stream = self._new_stream(
+            state,
+            response,
             observe=observe,
             most=MAX_KEPT if recorder else self._settings.most_kept,
             timed=recorder is not None,
@@ -126,9 +139,15 @@ class HttpFlows:
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
         if recorder:
-            state.exchange = http_exchange_of(flow, stream, state, self._settings.texts)
             recorder.begin(state.exchange)
         response.stream = stream.feed
+
+    def held_now(self) -> list[tuple[str, int]]:
+        """The protocol of each open flow, and how many bytes of it are held."""
+        states = list(self.open.values())
+        return [
+            (state.exchange.protocol, state.stream.response.held_bytes if state.stream else 0) for state in states
+        ]
 
     def _may_hold(self, stream: object, size: int) -> bool:
         return self.held.fits(stream, size, ANSWERS * self._settings.policy.max_held_bytes)
@@ -149,7 +168,7 @@ class HttpFlows:
             transcript = state.stream.transcript
             kept = transcript.before if self._settings.observes else transcript.after
             if kept.complete:
-                # A recording needs the chunks with their times, which `as_one_chunk` drops.
+                # A recording needs the chunks as they arrived.
                 one = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
                 flow.response.raw_content = one
         self._close(flow, state)
@@ -180,22 +199,28 @@ class HttpFlows:
         sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
-    def _new_response(self, state: FlowState) -> Response:
-        """The engine's response object for a flow."""
+    def _new_stream(self, state: FlowState, response: http.Response, **options: Any) -> BodyStream:
+        """The stream that mends the response of a flow, which a recording follows. `options`: those of the class."""
         remember, note = self._refusals.remember, state.log.decided
 
         def on_outcome(outcome: Outcome) -> None:
             remember(outcome)
             note(outcome)
 
-        return Response(
-            state.protocol,
+        exchange = state.exchange
+        engine = Response(
+            exchange.protocol,
             state.request,
             self._settings.policy,
-            encoding=state.encoding,
+            encoding=exchange.encoding,
             seed=state.seed,
             on_outcome=on_outcome,
         )
+        stream = state.stream = BodyStream(engine, **options)
+        exchange.status, exchange.content_type = response.status_code, response.headers.get("content-type", "")
+        exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
+        exchange.options = self._settings.texts
+        return stream
 
     def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
         """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
@@ -204,28 +229,27 @@ class HttpFlows:
         """
         policy, body = self._settings.policy, content(response)
         state.reasoning.rejected(response.status_code, body)
-        try:
-            answer = None if gone else recovered(state.protocol, state.request, policy, body, state.seed)
-        except Exception:
-            logger.exception(
-                f"{endpoint(flow)}: toolfix failed and let the error pass unchanged; please report this."
+        answer = None
+        if not gone:
+            answer = attempt(
+                flow,
+                "failed and let the error pass unchanged",
+                lambda: recovered(state.exchange.protocol, state.request, policy, body, state.seed),
             )
-            answer = None
         if answer is None or self._settings.observes:
             self._no_answer(flow, response)
         if answer is None:
             return
-        state.upstream_status = response.status_code
-        state.stream = BodyStream(self._new_response(state))
-        state.stream.transcript.add(body, [answer.body])
-        state.stream.response.outcomes += answer.outcomes
+        stream = self._new_stream(state, response)
+        stream.transcript.add(body, [answer.body])
+        stream.response.outcomes += answer.outcomes
         for outcome in answer.outcomes:
             state.log.decided(outcome)
         if not self._settings.observes:
             response.status_code, response.reason = 200, "OK"
             for name in ("content-encoding", "transfer-encoding"):
                 response.headers.pop(name, None)
-            response.headers["content-type"] = answer.content_type
+            response.headers["content-type"] = state.exchange.content_type = answer.content_type
             response.content = answer.body
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
@@ -240,7 +264,7 @@ class HttpFlows:
             return
         if not body:
             return
-        stream = state.stream = BodyStream(self._new_response(state))
+        stream = self._new_stream(state, response)
         mended = b"".join([*stream.feed(body), *stream.end()])
         if mended != body and not self._settings.observes:
             # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
@@ -250,32 +274,73 @@ class HttpFlows:
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
         """Forget the open flow and report what was done, once for each flow."""
         self.open.pop(flow, None)
-        if state.stream is None:
+        stream = state.stream
+        if stream is None:
             state.reasoning.over()
             return
-        self.held.release(state.stream)
-        if not broken:
-            self._remember(flow, state, state.stream)
+        self.held.release(stream)
+        before = stream.transcript.before
+        if not broken and self._settings.policy.reasoning == "auto" and before.complete:
+            # The host may want the reasoning back with the next request.
+            attempt(
+                flow,
+                "cannot remember the reasoning of this answer",
+                lambda: state.reasoning.answered(
+                    b"".join(before.decoded(state.exchange.encoding)), stream.response.outcomes
+                ),
+            )
         state.reasoning.over()
         state.seed.forget()
-        self._reporter.response(flow, state, broken=broken)
+        self._report(flow, state, stream, broken=broken)
         if self._settings.bodies_are_wanted:
             self.closed[flow] = state
         elif flow.response is not None and flow.response.stream:
             # Dozens of finished flows wait for the garbage collection; without this they would keep our streams.
             flow.response.stream = True
 
-    def _remember(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream) -> None:
-        """Remember the reasoning that the host may want back with the next request."""
-        if self._settings.policy.reasoning != "auto" or not stream.transcript.before.complete:
-            return
-        try:
-            body = b"".join(decoded(stream.transcript.before, state.encoding))
-            state.reasoning.answered(body, stream.response.outcomes)
-        except Exception:
-            logger.exception(
-                f"{endpoint(flow)}: toolfix cannot remember the reasoning of this answer; please report this."
+    def _report(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream, *, broken: bool) -> None:
+        """Report what was done with a response that is over."""
+        response, protocol, log, would = stream.response, state.exchange.protocol, state.log, self._settings.would
+        if response.failure is not None:
+            self._report_failure(flow, state, response.failure)
+        if response.limited:
+            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read of an answer"
+            log.warn(f"the answer is over a limit ({most}); the rest passed unchanged.")
+        if response.mended_events:
+            log.say(f"{would}mended the data of {response.mended_events} events, which was no JSON.")
+        if response.changed_sent_text and not would:
+            log.warn("the host changed text that the client had already received; the client keeps the old text.")
+        long_held = stream.hold.longest > LONG_HOLD_SECONDS and bool(response.outcomes)
+        if long_held:
+            log.say(f"a tool call was held for {stream.hold.longest:.0f} s until it was complete.")
+        self._reporter.calls(log, protocol, response.outcomes, response.seconds)
+        mark(flow, response.outcomes, would)
+        state.exchange.broken = broken
+        self._reporter.over(
+            log,
+            protocol,
+            state.exchange,
+            failed_open=response.failure is not None,
+            mended_events=response.mended_events,
+            limited=response.limited,
+            long_held=long_held,
+            broken=broken,
+        )
+
+    def _report_failure(self, flow: http.HTTPFlow, state: FlowState, failure: Exception) -> None:
+        if isinstance(failure, Inflated):
+            state.log.warn(f"{'' if self._settings.observes else 'the answer was cut off: '}{failure}.")
+        elif isinstance(failure, Corrupt):
+            what = f"the body is not {state.exchange.encoding}, although its header says so ({failure})"
+            state.log.warn(f"{what}; from there on it passes unchanged.")
+        else:
+            logger.error(
+                f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the answer pass unchanged; "
+                "please report this with the recording.",
+                exc_info=failure,
             )
+        # The frames of the traceback refer to the flow, which could never be freed.
+        failure.__traceback__ = failure.__context__ = failure.__cause__ = None
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows for a flow, open or finished."""
@@ -283,9 +348,9 @@ class HttpFlows:
         if state is None or state.stream is None:
             return content_view.preview(flow, self._settings.policy)
         transcript, outcomes = state.stream.transcript, state.stream.response.outcomes
-        before, after = b"".join(decoded(transcript.before, state.encoding)), transcript.after.joined()
+        before, after = b"".join(transcript.before.decoded(state.exchange.encoding)), transcript.after.joined()
         note = "Observed only: the client got the original answer." if self._settings.observes else ""
-        return content_view.ViewedResponse(state.protocol, before, after, outcomes, note)
+        return content_view.ViewedResponse(state.exchange.protocol, before, after, outcomes, note)
 
 
 def _is_short_error(response: http.Response) -> bool:

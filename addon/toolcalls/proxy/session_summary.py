@@ -76,26 +76,25 @@ class Summary:
 
 def read(path: Path) -> Summary:
     """The summary of a session from its file."""
+    summary = Summary()
     try:
-        entries = [_entry(line) for line in path.read_bytes().splitlines()]
+        lines = path.read_bytes().splitlines()
     except OSError:
-        return Summary()
-    answers = [entry for entry in entries if "calls" in entry]
-    statuses = [status for answer in answers for status in answer["calls"]]
-    return Summary(
-        answers=len(answers),
-        calls=len(statuses),
-        mended=statuses.count("repaired"),
-        refused=statuses.count("refused"),
-        observed=bool(answers) and all(answer["observed"] for answer in answers),
-        warnings=list(dict.fromkeys(entry["warning"] for entry in entries if "warning" in entry)),
-        reasons=[entry["no_answer"] for entry in entries if "no_answer" in entry],
-    )
-
-
-def _entry(line: bytes) -> dict[str, Any]:
-    """One line; nothing if the proxy was killed while it wrote it."""
-    try:
-        return dict(json.loads(line))
-    except ValueError:
-        return {}
+        return summary
+    for line in lines:
+        try:
+            entry: dict[str, Any] = json.loads(line)
+        except ValueError:
+            continue  # The proxy was killed while it wrote the line.
+        if "calls" in entry:
+            statuses: list[str] = entry["calls"]
+            summary.observed = entry["observed"] and (summary.observed or not summary.answers)
+            summary.answers += 1
+            summary.calls += len(statuses)
+            summary.mended += statuses.count("repaired")
+            summary.refused += statuses.count("refused")
+        elif "warning" in entry and entry["warning"] not in summary.warnings:
+            summary.warnings.append(entry["warning"])
+        elif "no_answer" in entry:
+            summary.reasons.append(entry["no_answer"])
+    return summary

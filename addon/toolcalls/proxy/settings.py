@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from mitmproxy import ctx
@@ -44,6 +43,11 @@ class Settings:
         return self.mode == "observe"
 
     @property
+    def would(self) -> str:
+        """What stands in a line before what was done."""
+        return "would have " if self.observes else ""
+
+    @property
     def most_kept(self) -> int:
         """The most bytes kept of a response that is not recorded."""
         return MAX_KEPT if self.bodies_are_wanted else MAX_KEPT_UNOBSERVED
@@ -80,14 +84,10 @@ class Settings:
         self.metrics_readers = values["toolfix_metrics"]
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
-        self._allow([*self._wanted(values), *_reverse_targets(ctx.options.mode)])
-
-    def _wanted(self, values: Mapping[str, object]) -> list[str]:
-        if self.mode == "off":
-            return [hosts.NOTHING]
-        names = values["toolfix_hosts"]
-        assert isinstance(names, tuple)
-        return hosts.patterns(hosts.chosen_hosts(names))
+        wanted = (
+            [hosts.NOTHING] if self.mode == "off" else hosts.patterns(hosts.chosen_hosts(values["toolfix_hosts"]))
+        )
+        self._allow([*wanted, *_reverse_targets(ctx.options.mode)])
 
     def _record_into(self, directory: str) -> None:
         if self.recorder is not None and self.recorder.directory == Path(directory).expanduser():

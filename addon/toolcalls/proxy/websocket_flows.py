@@ -12,6 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -19,16 +20,36 @@ from mitmproxy import ctx, http
 from mitmproxy.proxy.layers import websocket as layer
 from mitmproxy.websocket import WebSocketMessage
 
-from ..recording.transcript import SocketTranscript
+from ..recording.record import Exchange
+from ..recording.transcript import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .body_stream import HoldTimer
-from .flows import SocketState, exchange_of, sockets
-from .log_lines import CallLog, endpoint
-from .reporting import Reporter
+from .reporting import CallLog, Reporter, endpoint
 from .settings import Settings
 
 logger = logging.getLogger("toolfix")
+
+PROTOCOL = "responses"
+
+
+@dataclass(slots=True, eq=False)
+class SocketState:
+    """What is known about one WebSocket."""
+
+    socket: ResponsesSocket
+    log: CallLog
+    timer: HoldTimer
+    reported: int = 0
+    """How many of its outcomes have been reported and are kept."""
+    started: float = 0.0
+    """When the first message came."""
+    exchange: Exchange | None = None
+    """None if nothing is recorded."""
+
+
+sockets: WeakKeyDictionary[http.HTTPFlow, SocketState] = WeakKeyDictionary()
+"""The open sockets. mitmproxy may reload the script while they are open, but it does not reload this module."""
 
 
 class WebSocketFlows:
@@ -48,13 +69,13 @@ class WebSocketFlows:
 
     def start(self, flow: http.HTTPFlow) -> None:
         socket = ResponsesSocket(self._settings.policy, self._refusals)
-        log = CallLog(flow, observed=self._settings.observes)
-        state = self._sockets[flow] = SocketState(socket, log, HoldTimer(self._clock()))
+        log = CallLog(flow, self._settings.would)
+        state = self._sockets[flow] = SocketState(socket, log, HoldTimer(self._clock))
         if self._settings.recorder:
-            options = self._settings.texts
-            state.exchange = exchange_of(flow, "responses", state.transcript, socket.outcomes, options)
-            self._settings.recorder.begin(state.exchange)
-        self._reporter.summary.answer([], observed=self._settings.observes)
+            exchange = state.exchange = self._reporter.exchange(flow, PROTOCOL)
+            exchange.outcomes, exchange.suffix = socket.outcomes, ".jsonl"
+            self._settings.recorder.begin(exchange)
+        self._reporter.calls(log, PROTOCOL, (), ())
 
     def message(self, flow: http.HTTPFlow) -> None:
         """Take a message of either side, and send what it becomes."""
@@ -63,66 +84,59 @@ class WebSocketFlows:
         message = flow.websocket.messages[-1] if flow.websocket else None
         if state is None or message is None or message.injected:
             return
-        socket, transcript = state.socket, state.transcript if state.exchange else SocketTranscript()
-        content = message.text if message.is_text else message.content
-        transcript.before.add(message.from_client, content)
         if not message.is_text:
-            transcript.after.add(message.from_client, content)
-        elif message.from_client:
-            mended = socket.client_message(message.text)
-            transcript.after.add(True, mended)
-            if socket.request_steps:
-                self._reporter.request(flow, "responses", socket.request_steps)
-                socket.request_steps.clear()
-            if mended != message.text and not self._settings.observes:
-                message.text = mended
+            self._keep(state, message, message.content, [message.content])
+            return
+        if message.from_client:
+            out = [state.socket.client_message(message.text)]
         else:
-            known = len(socket.outcomes)
-            frames = socket.server_message(message.text)
-            for frame in frames:
-                transcript.after.add(False, frame)
-            self._report(state, known)
-            if not transcript.before.complete:
-                # The recording has reached its limit, so it keeps no more calls either.
-                del socket.outcomes[known:]
-            if not self._settings.observes:
-                outgoing = self._keep_alive(state, frames)
-                if outgoing != [message.text]:
-                    deliver(flow, message, outgoing)
+            out = state.socket.server_message(message.text)
+        self._keep(state, message, message.text, out)
+        self._report(flow, state)
+        if not self._settings.observes:
+            outgoing = out if message.from_client else self._keep_alive(state, out)
+            if outgoing != [message.text]:
+                deliver(flow, message, outgoing)
+
+    def _keep(
+        self, state: SocketState, message: WebSocketMessage, content: str | bytes, out: Sequence[str | bytes]
+    ) -> None:
+        """Keep a message and what it became for the recording, if there is one."""
+        if state.exchange:
+            now = time.monotonic()
+            state.started = state.started or now
+            lines = [Frame(message.from_client, one, now).line(state.started) for one in (content, *out)]
+            state.exchange.transcript.add(lines[0], lines[1:])
 
     def _keep_alive(self, state: SocketState, frames: list[str]) -> list[str]:
         """Add a keep-alive message if one is due while a call is held. It is not recorded."""
-        holding = state.socket.holding
-        due = (holding or state.timer.running) and state.timer.keep_alive_due(
-            self._clock(), holding=holding, sent_data=bool(frames)
-        )
+        due = state.timer.keep_alive_due(holding=state.socket.holding, sent_data=bool(frames))
         message = state.socket.keep_alive() if due else ""
         return [message] if message else frames
 
-    def _report(self, state: SocketState, known: int) -> None:
-        """Report the calls of the last message. `known`: how many calls there were before it."""
+    def _report(self, flow: http.HTTPFlow, state: SocketState) -> None:
+        """Report what was done with the last message."""
         socket = state.socket
-        outcomes = socket.outcomes[known:]
-        for outcome in outcomes:
-            state.log.decided(outcome)
-        state.log.calls(outcomes)
+        if socket.request_steps:
+            self._reporter.request(flow, PROTOCOL, socket.request_steps)
+            socket.request_steps.clear()
+        outcomes = socket.outcomes[state.reported :]
         if outcomes:
-            self._reporter.summary.answer(outcomes, observed=self._settings.observes)
-        self._reporter.metrics.called("responses", outcomes, socket.seconds)
-        # A socket lives for hours, and only a recording needs all of its calls.
+            for outcome in outcomes:
+                state.log.decided(outcome)
+            self._reporter.calls(state.log, PROTOCOL, outcomes, socket.seconds)
+        # A socket lives for hours, and only a recording needs all of its calls, up to its limit.
         socket.seconds.clear()
-        if not state.exchange:
-            socket.outcomes.clear()
+        if not state.exchange or not state.exchange.transcript.before.complete:
+            del socket.outcomes[state.reported :]
+        state.reported = len(socket.outcomes)
 
     def end(self, flow: http.HTTPFlow) -> None:
         state = self._sockets.pop(flow, None)
         if state is None:
             return
         failure = state.socket.failure
-        state.log.done()
-        self._reporter.metrics.answered("responses", failed_open=failure is not None)
-        if self._settings.recorder and state.exchange:
-            self._settings.recorder.write(state.exchange)
+        self._reporter.over(state.log, PROTOCOL, state.exchange, failed_open=failure is not None)
         if failure is not None:
             logger.error(f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the messages pass unchanged.")
 

@@ -23,10 +23,11 @@ from typing import Any
 from .. import __version__
 from ..outcome import Outcome
 from ..policy import BY_NAME
-from ..wire.encoding import Corrupt, Inflated, decoder
+from ..request.mend import Changed
+from ..request.request import seed_of
 from . import store
 from .redact import redact_bytes
-from .transcript import MAX_KEPT, BodyTranscript, CapturedBytes, SocketTranscript, frame_lines
+from .transcript import MAX_KEPT, Transcript
 
 logger = logging.getLogger("toolfix")
 
@@ -52,25 +53,21 @@ class Exchange:
     method: str
     host: str
     path: str
-    status: int
-    content_type: str
     id: str
     started: float
     options: dict[str, str]
-    transcript: BodyTranscript | SocketTranscript
-    """What has arrived and what was sent so far."""
-    outcomes: list[Outcome]
-    encoding: str = ""
-    seed: Callable[[], str] = str
     request: bytes = b""
-    request_after: bytes | None = None
+    changed: Changed | None = None
     """The mended request, if the request was changed."""
-    request_steps: dict[str, int] = field(default_factory=dict)
-    """What was changed in the request, and how often."""
-    refusals: dict[str, str] = field(default_factory=dict)
-    """The reasons of earlier refusals that were added to the request, by the id of the call."""
-    given_back: dict[str, Any] = field(default_factory=dict)
-    """The reasoning and signatures that were given back to the host, by the number of the message."""
+    status: int = 0
+    """That of the host's response, even if the client got another one."""
+    content_type: str = ""
+    encoding: str = ""
+    transcript: Transcript = field(default_factory=Transcript)
+    """What has arrived and what was sent so far."""
+    outcomes: list[Outcome] = field(default_factory=list)
+    suffix: str = ""
+    """The suffix of the bodies; empty if it is told by what arrives."""
     broken: bool = False
     """The connection broke before the end of the answer, so what was held never reached the client."""
     over: bool = False
@@ -105,12 +102,13 @@ class Recorder:
         self.lost = 0
         self._problem = ""
         """Why recordings are lost at the moment; empty while none is."""
-        self._lost_before = 0
+        self._lost_now = 0
+        """How many were lost since then."""
         self._used: int | None = None
         self._measured = 0.0
         self._lock = threading.Lock()
         self._live: set[Exchange] = set()
-        self._queue: queue.Queue[Exchange | None] = queue.Queue(MAX_JOBS)
+        self._queue: queue.SimpleQueue[Exchange | None] = queue.SimpleQueue()
         self._waiting = 0
         """The bytes in the queue."""
         self._closing = False
@@ -129,11 +127,9 @@ class Recorder:
         """Take a flow that is over."""
         exchange.over = True
         if not exchange.whole:
-            before = exchange.transcript.before
-            most = before.limit if isinstance(before, CapturedBytes) else MAX_KEPT
             logger.warning(
-                f"toolfix recorded only the first {most // 2**20} MiB of an answer from {exchange.host}; "
-                "the client got all of it."
+                f"toolfix recorded only the first {exchange.transcript.before.limit // 2**20} MiB of an answer from "
+                f"{exchange.host}; the client got all of it."
             )
         self._offer(exchange)
 
@@ -142,8 +138,7 @@ class Recorder:
         for exchange in list(self._live):
             self._offer(exchange)
         self._closing = True
-        with contextlib.suppress(queue.Full):
-            self._queue.put(None, timeout=LAST_SECONDS)
+        self._queue.put(None)
         self._thread.join(LAST_SECONDS)
         if self._thread.is_alive():
             logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not respond.")
@@ -151,8 +146,8 @@ class Recorder:
     def _offer(self, exchange: Exchange) -> None:
         with self._lock:
             self._live.discard(exchange)
-            fits = not self._closing and self._waiting + exchange.size <= MAX_BYTES
-            fits = fits and not self._queue.full()
+            room = self._waiting + exchange.size <= MAX_BYTES and self._queue.qsize() < MAX_JOBS
+            fits = room and not self._closing
             if fits:
                 self._waiting += exchange.size
                 self._queue.put(exchange)
@@ -199,10 +194,9 @@ class Recorder:
         self._used = (self._used or 0) + used
         self.written += over
         if self._problem:
-            lost = self.lost - self._lost_before
-            words = "1 recording was lost" if lost == 1 else f"{lost} recordings were lost"
+            words = "1 recording was lost" if self._lost_now == 1 else f"{self._lost_now} recordings were lost"
             logger.info(f"toolfix records to {self.directory} again; {words}.")
-            self._problem = ""
+            self._problem, self._lost_now = "", 0
         return None
 
     def _step_back(self) -> None:
@@ -223,13 +217,13 @@ class Recorder:
         `for_good`: this is a loss, not a part of a flow that will be written again.
         """
         if why != self._problem:
-            self._lost_before = self._lost_before if self._problem else self.lost
             self._problem = why
             logger.error(
                 f"toolfix cannot write recordings to {self.directory} at the moment ({why}); "
                 "answers are still mended."
             )
         self.lost += for_good
+        self._lost_now += for_good
 
 
 def directory_name(exchange: Exchange) -> str:
@@ -268,26 +262,18 @@ def _files(exchange: Exchange) -> tuple[str, dict[str, bytes]]:
 
     The flow may not be over, so each list is copied before it is read.
     """
-    over, transcript = exchange.over, exchange.transcript
+    over, arrived, changed = exchange.over, exchange.transcript.before, exchange.changed
+    pieces, after = arrived.decoded(exchange.encoding), exchange.transcript.after.joined()
+    before = b"".join(pieces)
+    suffix = exchange.suffix or store.suffix_of(before)
     chunks: list[store.Chunk] = []
-    if isinstance(transcript, SocketTranscript):
-        suffix = ".jsonl"
-        arrived, sent = transcript.before.frames[:], transcript.after.frames[:]
-        start = arrived[0].when if arrived else 0.0
-        before, after = frame_lines(arrived, start), frame_lines(sent, start)
-    else:
-        pieces = decoded(transcript.before, exchange.encoding)
-        before, after = b"".join(pieces), transcript.after.joined()
-        suffix = store.suffix_of(before)
-        offset = 0
-        times = transcript.before.times[:]
-        for piece, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
-            chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
-            offset += len(piece)
-    changed = {} if exchange.request_after is None else {store.REQUEST_AFTER: exchange.request_after}
+    offset, times = 0, arrived.times[:]
+    for piece, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
+        chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
+        offset += len(piece)
     return suffix, {
         "request.json": exchange.request[:MAX_KEPT],
-        **changed,
+        **({store.REQUEST_AFTER: changed.body} if changed else {}),
         f"before{suffix}": before,
         f"after{suffix}": after,
         "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
@@ -295,33 +281,9 @@ def _files(exchange: Exchange) -> tuple[str, dict[str, bytes]]:
     }
 
 
-def decoded(kept: CapturedBytes, encoding: str) -> list[bytes]:
-    """The upstream's chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
-
-    They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
-    """
-    undo = decoder(encoding)
-    pieces: list[bytes] = []
-    room = MAX_KEPT
-    for chunk in kept.chunks[:]:
-        try:
-            piece = undo.decode(chunk) if undo else chunk
-        except Inflated as error:
-            pieces.append(error.before[: max(room, 0)])
-            break
-        except Corrupt:
-            undo = None
-            piece = chunk
-        room -= len(piece)
-        if room < 0:
-            break
-        pieces.append(piece)
-    return pieces
-
-
 def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
-    changed = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
-    changed.pop("toolfix_record", None)
+    options = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
+    options.pop("toolfix_record", None)
     flow: dict[str, Any] = {
         "protocol": exchange.protocol,
         "method": exchange.method,
@@ -330,15 +292,14 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "status": exchange.status,
         "content_type": exchange.content_type,
         "started": datetime.fromtimestamp(exchange.started, UTC).isoformat(),
-        "seed": exchange.seed(),
-        "policy": changed,
+        "seed": seed_of(exchange.request),
+        "policy": options,
         "versions": {"toolfix": __version__, "python": platform.python_version()},
         "complete": over and exchange.whole,
         "broken": exchange.broken,
     }
-    seldom = {
-        "request_steps": exchange.request_steps,
-        "given_back": exchange.given_back,
-        "refusals": exchange.refusals,
-    }
-    return {**flow, **{name: value for name, value in seldom.items() if value}}
+    if changed := exchange.changed:
+        given_back = {str(number): back.as_json() for number, back in changed.given_back.items()}
+        seldom = {"request_steps": changed.steps, "given_back": given_back, "refusals": changed.reasons}
+        flow |= {name: value for name, value in seldom.items() if value}
+    return flow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -19,7 +20,7 @@ from ..websocket import ResponsesSocket
 from . import store
 from .redact import redact_bytes
 from .store import Recording
-from .transcript import Frame, frame_lines, frames_in
+from .transcript import Frame, frames_in
 
 
 @dataclass(slots=True)
@@ -42,21 +43,17 @@ class Replayed:
         if recording.after is None and recording.own:
             lines.append(f"there is no after{recording.suffix}: write it with --update")
         elif recording.after is not None and not self._same_after(recording.after):
-            lines += of_bodies(recording.after, self.masked_after, f"after{recording.suffix}")
+            lines += of_bodies(recording.after, redact_bytes(self.after), f"after{recording.suffix}")
         if not self._same_request():
-            pair = (body or recording.request for body in (recording.request_after, self.request_after))
-            lines += of_bodies(next(pair), redact_bytes(next(pair)), store.REQUEST_AFTER)
+            today = redact_bytes(self.request_after or recording.request)
+            lines += of_bodies(recording.request_after or recording.request, today, store.REQUEST_AFTER)
         if recording.calls is not None and not self._same_calls(recording.calls):
             lines += of_calls(recording.calls, self.calls)
         return lines
 
-    @property
-    def masked_after(self) -> bytes:
-        """`after` as the recorder would write it: a credential that was in pieces in `before` may be whole here."""
-        return redact_bytes(self.after)
-
     def _same_after(self, recorded: bytes) -> bool:
-        today = self.masked_after
+        # As the recorder would write it: a credential that was in pieces in `before` may be whole here.
+        today = redact_bytes(self.after)
         if self.recording.suffix == ".jsonl":
             sides, todays = _sides(recorded), _sides(today)
             shared = max(len(sides), len(todays)) if self.recording.complete else min(len(sides), len(todays))
@@ -137,7 +134,9 @@ def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> 
             out.append(Frame(True, socket.client_message(frame.content), frame.when))
         else:
             out += [Frame(False, text, frame.when) for text in socket.server_message(frame.content)]
-    return Replayed(recording, frame_lines(out, 0.0), store.calls_json(socket.outcomes), socket.failure)
+    return Replayed(
+        recording, b"".join(frame.line() for frame in out), store.calls_json(socket.outcomes), socket.failure
+    )
 
 
 def update(replayed: Replayed) -> list[str]:
@@ -162,10 +161,7 @@ def update(replayed: Replayed) -> list[str]:
 
 
 def summary(calls: Sequence[dict[str, Any]]) -> str:
-    counts: dict[str, int] = {}
-    for call in calls:
-        word = STATUS_WORDS[call["status"]]
-        counts[word] = counts.get(word, 0) + 1
+    counts = Counter(STATUS_WORDS[call["status"]] for call in calls)
     return ", ".join(f"{number} {status}" for status, number in sorted(counts.items())) or "no calls"
 
 
@@ -223,8 +219,7 @@ def _pair(old: str | None, new: str | None) -> list[str]:
 
 def _around(text: str, start: int, end: int) -> str:
     first, last = max(0, start - AROUND), min(len(text), end + AROUND)
-    middle = _cut(text[first:last])
-    return f"{'…' if first else ''}{middle}{'…' if last < len(text) else ''}"
+    return f"{'…' if first else ''}{_cut(text[first:last])}{'…' if last < len(text) else ''}"
 
 
 def _cut(text: str) -> str:

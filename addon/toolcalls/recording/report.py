@@ -53,37 +53,31 @@ def page(directory: Path, warn: Callable[[str], None] = lambda _: None) -> str:
         shown.append((flow, body if room > 0 else ""))
     shown.sort(key=lambda one: _ORDER.index(one[0]["state"]))
     flows = [flow for flow, _ in shown]
-    bodies = [
-        f'<script type="application/json" id="body-{number}">{body}</script>'
-        for number, (_, body) in enumerate(shown)
-        if body
-    ]
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    data = {"directory": str(directory), "made": made, "version": __version__, "flows": flows}
     style, script = _file("report.css"), _file("report.js")
     policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
     parts = {
         "policy": f"{policy}; base-uri 'none'; form-action 'none'",
         "style": style,
         "script": script,
-        "data": _json(data),
-        "bodies": "\n".join(bodies),
+        "data": _json({"directory": str(directory), "made": made, "version": __version__, "flows": flows}),
+        "bodies": "\n".join(
+            f'<script type="application/json" id="body-{number}">{body}</script>'
+            for number, (_, body) in enumerate(shown)
+            if body
+        ),
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("report.html"))
 
 
 def _bodies(recording: Recording) -> dict[str, str]:
-    bodies = {"before": _cut_body(recording.before), "after": _cut_body(recording.after or b"")}
+    bodies = {"before": recording.before, "after": recording.after or b""}
     if recording.request_after is not None:
-        bodies["request"] = _cut_body(_lines(recording.request))
-        bodies["request_after"] = _cut_body(_lines(recording.request_after))
-    return bodies
-
-
-def _lines(request: bytes) -> bytes:
-    """The request with one value per line, so that two can be compared."""
-    read = decode(request)
-    return request if read is None else store.pretty(read)
+        # With one value per line, so that both can be compared.
+        for name, request in (("request", recording.request), ("request_after", recording.request_after)):
+            read = decode(request)
+            bodies[name] = request if read is None else store.pretty(read)
+    return {name: _cut_body(body) for name, body in bodies.items()}
 
 
 def described(recording: Recording) -> dict[str, Any]:
@@ -92,7 +86,7 @@ def described(recording: Recording) -> dict[str, Any]:
     flow = recording.flow
     # The calls of a recording written by hand name only what matters.
     known = recording.calls if "versions" in flow else None
-    calls = [_cut_call(call) for call in (today.calls if known is None else known)]
+    calls = [{key: _cut(value) for key, value in call.items()} for call in (today.calls if known is None else known)]
     request = decode(recording.request)
     same = recording.after is None or recording.before == recording.after
     own = flow.get("defect")
@@ -107,7 +101,7 @@ def described(recording: Recording) -> dict[str, Any]:
         "step": _steps(calls) if own else [],
         "where": f"{flow.get('host', '')}{flow.get('path', '')}",
         "when": str(flow.get("started", ""))[:19].replace("T", " "),
-        "began": _epoch(str(flow.get("started", ""))),
+        "began": _milliseconds(str(flow.get("started", ""))),
         "held": today.held if calls else [],
         "flags": _flags(recording),
         "calls": calls,
@@ -118,7 +112,7 @@ def described(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _epoch(started: str) -> float | None:
+def _milliseconds(started: str) -> float | None:
     """The beginning of the recording in milliseconds, if it is known."""
     try:
         return datetime.fromisoformat(started).timestamp() * 1000
@@ -183,13 +177,10 @@ def _flags(recording: Recording) -> list[str]:
     return [text for text, applies in flags.items() if applies]
 
 
-def _cut_call(call: dict[str, Any]) -> dict[str, Any]:
-    return {key: _cut(value) if isinstance(value, str) else value for key, value in call.items()}
-
-
-def _cut(text: str) -> str:
-    more = len(text) - MOST_OF_ARGUMENTS
-    return text if more <= 0 else f"{text[:MOST_OF_ARGUMENTS]}\n… {more:,} more characters"
+def _cut(value: Any) -> Any:
+    """A value of a call; a text is cut."""
+    more = len(value) - MOST_OF_ARGUMENTS if isinstance(value, str) else 0
+    return value if more <= 0 else f"{value[:MOST_OF_ARGUMENTS]}\n… {more:,} more characters"
 
 
 def _cut_body(body: bytes) -> str:

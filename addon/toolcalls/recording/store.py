@@ -141,30 +141,33 @@ def find(path: Path) -> list[Path]:
 
 
 def load(directory: Path) -> Recording:
+    def read(name: str) -> bytes | None:
+        file = directory / name
+        return file.read_bytes() if file.is_file() else None
+
     try:
         flow = json.loads((directory / "flow.json").read_bytes())
-        suffix = next((s for s in SUFFIXES if (directory / f"before{s}").is_file()), None)
         if not isinstance(flow, dict):
             raise NoRecording(f"{directory / 'flow.json'} is not a JSON object: record it again.")
         for name, kind in {"policy": dict, "refusals": dict, "given_back": dict, "chunks": list}.items():
             if not isinstance(flow.get(name, kind()), kind):
                 raise NoRecording(f"{directory / 'flow.json'}: {name!r} cannot be read: record it again.")
-        if suffix is None:
+        for suffix in SUFFIXES:
+            if (before := read(f"before{suffix}")) is not None:
+                break
+        else:
             names = ", ".join(f"before{suffix}" for suffix in SUFFIXES)
             raise NoRecording(f"{directory} has none of {names}: record it again.")
-        request = directory / "request.json"
-        after = directory / f"after{suffix}"
-        calls = directory / "calls.json"
-        request_after = directory / REQUEST_AFTER
+        calls = read("calls.json")
         return Recording(
             directory,
             flow,
-            request.read_bytes() if request.is_file() else b"",
-            (directory / f"before{suffix}").read_bytes(),
-            after.read_bytes() if after.is_file() else None,
-            json.loads(calls.read_bytes()) if calls.is_file() else None,
-            suffix,
-            request_after.read_bytes() if request_after.is_file() else None,
+            request=read("request.json") or b"",
+            before=before,
+            after=read(f"after{suffix}"),
+            calls=None if calls is None else json.loads(calls),
+            suffix=suffix,
+            request_after=read(REQUEST_AFTER),
         )
     except (OSError, ValueError) as error:
         raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error
@@ -194,31 +197,26 @@ def make_private(directory: Path) -> None:
         raise NotPrivate
 
 
-def private_file(path: Path, data: bytes) -> None:
-    """Write a file that only the user can read, whole or not at all.
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
-    It uses as few system calls as possible, because a live stream may have to wait around each of them.
-    """
-    part = f"{path}.part"
+
+def private_file(path: Path, data: bytes) -> None:
+    """Write a file that only the user can read, whole or not at all."""
+    part = path.with_name(f"{path.name}.part")
     try:
-        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-        try:
-            left = memoryview(data)
-            while left:
-                left = left[os.write(descriptor, left) :]
-        finally:
-            os.close(descriptor)
-        os.replace(part, path)  # noqa: PTH105 - a path object costs as much as the call
+        with open(part, "wb", opener=_open_private) as file:
+            file.write(data)
+        part.replace(path)
     except OSError:
         with contextlib.suppress(OSError):
-            os.unlink(part)  # noqa: PTH108
+            part.unlink()
         raise
 
 
 def private_report(path: Path, data: bytes) -> None:
     """Write to a path that the user named, even a device or a link. A file becomes readable by its user only."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0), 0o600)
-    with os.fdopen(descriptor, "wb") as file:
+    with open(path, "wb", opener=_open_private) as file:
         if path.is_file():
             path.chmod(0o600)
         file.write(data)

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from dataclasses import dataclass, field
 from typing import Any
+
+from ..wire.encoding import Corrupt, Inflated, decoder
 
 MAX_KEPT = 64 * 1024 * 1024
 """The most bytes kept of a response, for its recording and for mitmproxy's own views."""
 
 
 @dataclass(slots=True)
-class CapturedBytes:
+class Captured:
     """Chunks, and the times at which they passed if these are given, up to a limit. The chunks are not copied."""
 
     limit: int = field(default_factory=lambda: MAX_KEPT)
@@ -43,16 +44,39 @@ class CapturedBytes:
     def joined(self) -> bytes:
         return b"".join(self.chunks)
 
+    def decoded(self, encoding: str) -> list[bytes]:
+        """The chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
 
-class BodyTranscript:
-    """Both bodies of one response: what arrived, and what was sent; at most `limit` bytes of each are kept."""
+        They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
+        """
+        undo = decoder(encoding)
+        pieces: list[bytes] = []
+        room = MAX_KEPT
+        for chunk in self.chunks[:]:  # A live flow may just be adding one.
+            try:
+                piece = undo.decode(chunk) if undo else chunk
+            except Inflated as error:
+                pieces.append(error.before[: max(room, 0)])
+                break
+            except Corrupt:
+                undo = None
+                piece = chunk
+            room -= len(piece)
+            if room < 0:
+                break
+            pieces.append(piece)
+        return pieces
+
+
+class Transcript:
+    """Both sides of one response: what arrived, and what was sent; at most `limit` bytes of each are kept."""
 
     __slots__ = ("after", "before")
 
     def __init__(self, limit: int | None = None) -> None:
         limit = MAX_KEPT if limit is None else limit
-        self.before = CapturedBytes(limit)
-        self.after = CapturedBytes(limit)
+        self.before = Captured(limit)
+        self.after = Captured(limit)
 
     def add(self, chunk: bytes, out: list[bytes], when: float | None = None) -> None:
         """Keep a chunk that arrived, at what time if that is wanted, and the pieces that were sent in return."""
@@ -61,17 +85,19 @@ class BodyTranscript:
         for piece in out:
             self.after.add(piece)
 
-    def as_one_chunk(self, kept: CapturedBytes) -> bytes:
+    def as_one_chunk(self, kept: Captured) -> bytes:
         """One of the bodies, kept as one chunk from now on, so that the flow and both bodies share one copy."""
         body = kept.joined()
         for each in (self.before, self.after):
             if each is kept or each.joined() == body:
-                each.chunks, each.times = [body] if body else [], each.times[:1]
+                each.chunks = [body]
         return body
 
 
 @dataclass(slots=True, frozen=True)
 class Frame:
+    """A message of a WebSocket, and when it passed, in seconds."""
+
     from_client: bool
     content: str | bytes
     when: float = 0.0
@@ -80,47 +106,21 @@ class Frame:
     def text(self) -> str:
         return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
 
-
-@dataclass(slots=True)
-class Frames:
-    """Messages in order, up to a limit of bytes."""
-
-    frames: list[Frame] = field(default_factory=list)
-    size: int = 0
-    complete: bool = True
-
-    def add(self, from_client: bool, content: str | bytes, when: float | None = None) -> None:
-        if self.size + len(content) > MAX_KEPT:
-            self.complete = False
-        if self.complete:
-            self.frames.append(Frame(from_client, content, time.monotonic() if when is None else when))
-            self.size += len(content)
-
-
-@dataclass(slots=True)
-class SocketTranscript:
-    """The messages that arrived from either side (`before`), and those that were sent on (`after`)."""
-
-    before: Frames = field(default_factory=Frames)
-    after: Frames = field(default_factory=Frames)
-
-
-def frame_lines(frames: list[Frame], start: float) -> bytes:
-    """The messages in the form of a recording; `start` is the time that counts as 0."""
-    return b"".join(_line(frame, round((frame.when - start) * 1000, 1)) for frame in frames)
-
-
-def _line(frame: Frame, ms: float) -> bytes:
-    entry: dict[str, Any] = {"from": "client" if frame.from_client else "server", "ms": ms}
-    if isinstance(frame.content, str):
-        entry["text"] = frame.content
-    else:
-        entry["base64"] = base64.b64encode(frame.content).decode("ascii")
-    return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    def line(self, start: float = 0.0) -> bytes:
+        """The message in the form of a recording; `start` is the time that counts as 0."""
+        entry: dict[str, Any] = {
+            "from": "client" if self.from_client else "server",
+            "ms": round((self.when - start) * 1000, 1),
+        }
+        if isinstance(self.content, str):
+            entry["text"] = self.content
+        else:
+            entry["base64"] = base64.b64encode(self.content).decode("ascii")
+        return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def frames_in(data: bytes) -> list[Frame]:
-    """The messages of a file, with times in seconds from the first. Raises ValueError if it is not such a file."""
+    """The messages of a file, with times from the first. Raises ValueError or TypeError if it is not such a file."""
     return [_frame(json.loads(line)) for line in data.splitlines() if line.strip()]
 
 
