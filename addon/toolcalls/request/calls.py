@@ -84,8 +84,6 @@ class Calls:
         """The calls so far, by the id that the client knows."""
         self.named: dict[str, str] = {}
         """The names that were given to calls without a name, by the ids that the client knows."""
-        self.shared: set[str] = set()
-        """Ids that several different calls of one message share: only the order tells their results apart."""
         self._names: set[str] = set()
         """The names that are some."""
         self._read: dict[str, Mended] = {}
@@ -183,8 +181,6 @@ class Calls:
             if self._change.policy.request and same(content_of(first), content_of(call)):
                 self._change.count("repeated call")
                 repeated.add(call)
-            else:
-                self.shared.add(call.id)
         if repeated:
             remove(calls[0].owner, [call.entry for call in repeated])
         return [call for call in calls if call not in repeated]

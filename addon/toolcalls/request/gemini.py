@@ -26,7 +26,6 @@ class GeminiHistory(BlockHistory):
     content = "response"
     inside = "parts"
     model = "model"
-    results_lead = False
     writes_arguments = False
     has_ids = False
     by_number = True
@@ -34,15 +33,14 @@ class GeminiHistory(BlockHistory):
     def is_plain(self, message: Json) -> bool:
         return isinstance(message.get("parts"), list)
 
-    def said(self) -> list[Said]:
-        found = super().said()
-        for said in found:
-            parts = said.content if isinstance(said.content, list) else []
-            said.content = [part for part in parts if not (isinstance(part, dict) and part.get("thought"))]
-        return found
+    def read_message(self, number: int, message: Json) -> Said:
+        said = super().read_message(number, message)
+        if isinstance(said.content, list):
+            said.content = [part for part in said.content if not (isinstance(part, dict) and part.get("thought"))]
+        return said
 
-    def reasons(self, message: Json, calls: list[PastCall]) -> bool:
-        return not calls or self.is_signed(calls[0])
+    def reasons(self, said: Said) -> bool:
+        return not said.calls or self.is_signed(said.calls[0])
 
     def is_signed(self, call: PastCall) -> bool:
         return any(call.entry.get(key) for key in (SIGNATURE, "thought_signature"))
@@ -61,9 +59,9 @@ class GeminiHistory(BlockHistory):
     def set_id(self, call: PastCall, identity: str) -> None:
         call.id = call.body["id"] = identity
 
-    def result_in(self, block: Json, owner: list[Json]) -> PastResult | None:
+    def result_in(self, block: Json) -> PastResult | None:
         result = _entry_in(block, _RESULT)
-        return None if result is None else PastResult(text(result.get("id")), block, result, owner)
+        return None if result is None else PastResult(text(result.get("id")), block, result)
 
     def is_paired(self, turn: Turn) -> bool:
         """Google only counts them."""

@@ -19,7 +19,7 @@ from ..reasons import missing_sentence
 from ..tools.declared import INVALID, Tool, read_tool
 from .calls import Calls, content_of, known_arguments
 from .change import Change
-from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, by_owner, remove, same, text_of, with_words
+from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, same, text_of, with_words
 
 _REFUSAL = re.compile(
     "|".join(
@@ -146,31 +146,12 @@ class Results:
 
     def mend(self, results: Sequence[PastResult]) -> None:
         """Mend the results of a turn, which the client sent in one message or more."""
-        if len(results) > 1 and self._says:
-            results = [one for batch in by_owner(results) for one in self._without_repetitions(batch)]
         for result in results:
             if result.id:
                 if self._says:
                     self._add_sentence(result)
                 if MARK in result.id or self._calls.named:
                     self._give_back_id(result)
-
-    def _without_repetitions(self, results: list[PastResult]) -> list[PastResult]:
-        """These results without those that repeat another one, which are removed: the later ones, unless only that
-        one has the client's cache mark."""
-        kept: dict[str, PastResult] = {}
-        repeated: set[PastResult] = set()
-        for result in results:
-            first = kept.setdefault(result.id, result)
-            if first is result or not result.id or result.id in self._calls.shared or not _are_same(first, result):
-                continue
-            self._change.count("repeated result")
-            if result.entry.get("cache_control") is not None and first.entry.get("cache_control") is None:
-                kept[result.id], result = result, first
-            repeated.add(result)
-        if repeated:
-            remove(results[0].owner, [result.entry for result in repeated])
-        return [result for result in results if result not in repeated]
 
     def _give_back_id(self, result: PastResult) -> None:
         """Give a result the id and the name that its call has now."""
@@ -235,14 +216,6 @@ class Results:
             if field not in keys:
                 return missing_sentence(tuple(field for field in needed if field not in keys))
         return None
-
-
-def _are_same(one: PastResult, other: PastResult) -> bool:
-    first, second = (
-        {key: value for key, value in result.entry.items() if key not in ("cache_control", "id")}
-        for result in (one, other)
-    )
-    return same(first, second)
 
 
 def _texts(content: list[Any]) -> list[str]:

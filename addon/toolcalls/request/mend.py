@@ -189,7 +189,7 @@ def _run(history: History, change: Change) -> None:
 def mend_calls_and_results(history: History, change: Change) -> None:
     """The first pass: what can be said of each call and each result by itself."""
     if change.policy.request:
-        history.drop_empty_texts(change)
+        history.drop_empty(change)
     calls = Calls(history, change)
     results = Results(history, change, calls)
     for turn in history.turns:

@@ -7,7 +7,9 @@ message, and accepts it in the next one.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 from ..ids import MESSAGES_ID
@@ -23,16 +25,15 @@ class MessagesHistory(BlockHistory):
     result_id = "tool_use_id"
     writes_arguments = False
 
-    def read(self) -> None:
-        super().read()
+    def has_oddities(self) -> bool:
         ids = [call.id for turn in self.turns for call in turn.calls]
-        self.odd = self.odd or len(set(ids)) < len(ids)
+        return len(set(ids)) < len(ids) or any(one.displaced for turn in self.turns for one in turn.results)
 
     def is_plain(self, message: Json) -> bool:
         return message.get("role") in ("user", "assistant") and isinstance(message.get("content"), str | list)
 
-    def reasons(self, message: Json, calls: list[PastCall]) -> bool:
-        return has_reasoning(message)
+    def reasons(self, said: Said) -> bool:
+        return has_reasoning(self.entries[said.number])
 
     def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
         change.count("reasoning given back")
@@ -44,11 +45,11 @@ class MessagesHistory(BlockHistory):
             return PastCall(text(block.get("id")), block, block, "input", owner)
         return None
 
-    def result_in(self, block: Json, owner: list[Json]) -> PastResult | None:
+    def result_in(self, block: Json) -> PastResult | None:
         if block.get("type") != "tool_result":
             return None
         identity = text(block.get("tool_use_id"))
-        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block, owner)
+        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block)
 
     def can_stand_alone(self, block: Any) -> bool:
         """Whether a message may consist of this block alone. Thinking alone is no message."""
@@ -64,7 +65,7 @@ class MessagesHistory(BlockHistory):
     def of_user(self, words: str) -> Json:
         return {"type": "text", "text": words}
 
-    def drop_empty_texts(self, change: Change) -> None:
+    def drop_empty(self, change: Change) -> None:
         for message in self.entries if self.empty else ():
             blocks = message.get("content") if isinstance(message, dict) else None
             # If a whole text was a call, the client still keeps its empty block.
@@ -73,7 +74,7 @@ class MessagesHistory(BlockHistory):
                 change.count("empty text", len(empty))
                 remove(blocks, empty)
 
-    def arrange_ids(self, change: Change) -> None:
+    def drop_copies(self, change: Change) -> None:
         """Remove copies, and give a call whose id an earlier call has an id of its own, and the same to its result.
 
         Not if toolfix restored the id, or if it has characters that Anthropic rejects: such ids are of hosts that
@@ -82,37 +83,34 @@ class MessagesHistory(BlockHistory):
         called = Counter(call.id for turn in self.turns for call in turn.calls)
         repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
         repeated -= change.ids_given_back()
-        self.drop_copies(change)
+        super().drop_copies(change)
         if repeated:
             self._give_own_ids(repeated, set(called), change)
 
     def _give_own_ids(self, repeated: set[str], used: set[str], change: Change) -> None:
         """Give every call but the first with a repeated id an id of its own. `used`: the ids of all calls."""
-        times: Counter[str] = Counter()
+        change.begin()
+        seen: set[str] = set()
+        numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(2))
 
         def another(identity: str) -> str:
-            chosen = identity
-            while chosen in used:
-                times[identity] = max(times[identity], 1) + 1
-                chosen = f"{identity}_{times[identity]}"
+            chosen = next(one for number in numbers[identity] if (one := f"{identity}_{number}") not in used)
             used.add(chosen)
             return chosen
 
         for turn in self.turns:
-            now: dict[str, list[str]] = {}
+            now: dict[str, list[str]] = defaultdict(list)
             """The ids that the calls of the turn have now, by the id that they had."""
             for call in turn.calls:
                 if (old := call.id) in repeated:
-                    change.begin()
-                    if times[old] and change.touches(call.name):
+                    if old in seen and change.touches(call.name):
                         change.count("repeated id")
-                        call.id = call.body["id"] = another(old)
-                    times[old] = max(times[old], 1)
-                    now.setdefault(old, []).append(call.id)
+                        self.set_id(call, another(old))
+                    seen.add(old)
+                    now[old].append(call.id)
             for result in turn.results:
                 if (old := result.id) in repeated:
-                    change.begin()
-                    ids = now.get(old, [])
+                    ids = now[old]
                     # A result elsewhere may be that of any of these calls, so it becomes one of no call.
                     result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
                     del ids[: len(ids) > 1]

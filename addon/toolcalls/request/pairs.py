@@ -1,4 +1,4 @@
-"""Decides which result answers which call of a history, whatever its protocol.
+"""Decides which result answers which call of a history, whatever its protocol, and puts it there.
 
 A result in the position that the protocol wants counts first. A result elsewhere answers its call only if no other
 call of the history has that id: ids repeat (`functions.Bash:0`), and then only the position tells results apart.
@@ -6,12 +6,12 @@ call of the history has that id: ids repeat (`functions.Bash:0`), and then only 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
 
 from .change import Change
-from .history import BETWEEN, History, PastResult, Turn
+from .history import BETWEEN, History, Json, PastResult, Turn
 
 LATE = "[toolfix] The result that stood here is with its call, further up."
 SERVER_CALLS = "srvtoolu_"
@@ -28,8 +28,14 @@ class Placed:
     key: str
     words: str
     """The text of the result, in case its call is gone."""
+    displaced: bool = False
+    """The host rejects it behind words."""
     second: bool = False
     """Its call already has another result."""
+    lost: bool = False
+    """It has no call, or its call has a different result: its text is kept."""
+    alone: bool = False
+    """No result stays in its turn."""
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +49,7 @@ class Batch:
     kept: list[Placed] = field(default_factory=list)
     """Those of them that answer its calls."""
     late: list[Placed] = field(default_factory=list)
-    """Results from elsewhere that belong here."""
+    """Results that belong to its calls, and stand elsewhere."""
     missing: list[str] = field(default_factory=list)
     """The calls without a result."""
 
@@ -53,26 +59,49 @@ class Batch:
         return len(set(self.keys)) < len(self.keys) and Counter(self.keys) != Counter(one.key for one in self.results)
 
 
-@dataclass(slots=True)
-class Pairing:
-    """The results that do not stay in their position."""
-
-    moved: set[Placed] = field(default_factory=set)
-    repeated: set[Placed] = field(default_factory=set)
-    orphans: set[Placed] = field(default_factory=set)
-    """Results without a call, or whose call has a different result: their text is kept."""
-    leaving: set[Placed] = field(default_factory=set)
-    """All results that do not stay: moved, repeated or without a call."""
+Batches = tuple[list[Batch], set[str]]
+"""The turns whose calls can be paired, and the keys of the calls that are left alone, with all their results."""
 
 
-def read_batches(history: History, change: Change) -> tuple[list[Batch], set[str]]:
-    """The turns whose calls can be paired, and the keys of the calls that are left alone, with all their results."""
+def arrange(
+    history: History, change: Change, batches: Callable[[Change], Batches], copies: Iterable[int] = ()
+) -> None:
+    """Put all results where they belong. `copies`: the entries that repeat others and go, by identity."""
+    paired, unclear = batches(change)
+    leaving: dict[int, Placed | None] = dict.fromkeys(copies)
+    leaving |= {id(one.result.entry): one for one in _pair(paired, unclear, change)}
+    added: dict[int, list[Json]] = defaultdict(list)
+    for batch in paired:
+        calls = dict(zip(batch.keys, batch.turn.calls, strict=True))
+        added[id(batch.turn.end)] += [one.result.entry for one in batch.late]
+        added[id(batch.turn.end)] += [history.cancelled(key, calls[key]) for key in batch.missing]
+    if not leaving and not any(added.values()):
+        return
+    order: list[Json] = []
+    gone: list[Placed | None] = []
+    """What was left out since the last part."""
+    for part in history.parts():
+        if id(part) in leaving:
+            gone.append(leaving[id(part)])
+        for one in (*([] if id(part) in leaving else [part]), *added.get(id(part), ())):
+            if gone:
+                history.fill(order, gone, one, change)
+            order.append(one)
+    if gone:
+        history.fill(order, gone, {}, change)
+    history.put(order, {id(one) for new in added.values() for one in new})
+
+
+def batches_of(history: History, change: Change) -> Batches:
+    """The turns of a history whose results have to stand directly behind their calls."""
     batches: list[Batch] = []
     unclear: set[str] = set()
     for turn in history.turns:
         keys, answered = history.keys(turn)
         pairs = zip(turn.results, answered, strict=True)
-        batch = Batch(turn, keys, [Placed(one, key, history.words_of(one)) for one, key in pairs if key])
+        rejects = not history.by_number
+        placed = [Placed(one, key, history.words_of(one), rejects and one.displaced) for one, key in pairs if key]
+        batch = Batch(turn, keys, placed)
         ours = all(keys) and all(change.touches(call.name) for call in turn.calls)
         if ours and history.is_clear(turn) and not batch.ambiguous:
             batches.append(batch)
@@ -81,44 +110,48 @@ def read_batches(history: History, change: Change) -> tuple[list[Batch], set[str
     return batches, unclear
 
 
-def pair(batches: Sequence[Batch], unclear: Set[str], change: Change) -> Pairing:
-    """Fill in what each batch keeps, gets and lacks."""
+def _pair(batches: Sequence[Batch], unclear: Set[str], change: Change) -> list[Placed]:
+    """Fill in what each batch keeps, gets and lacks; returns the results that do not stay in their position."""
     strays = [stray for stray in _keep_in_position(batches) if stray.key not in unclear]
-    pairing = Pairing()
-    if not strays and not any(batch.missing for batch in batches):
-        return pairing
+    moved = [one for batch in batches for one in batch.kept if one.displaced]
+    if not (strays or moved or any(batch.missing for batch in batches)):
+        return []
     calls = Counter(key for batch in batches for key in set(batch.keys))
-    answered = Counter(one.key for batch in batches for one in batch.kept)
+    answers: dict[str, Placed] = {}
+    """A result that each call has or gets."""
+    words: dict[str, set[str]] = defaultdict(set)
+    """The words of the results so far, by call."""
     first: dict[str, Placed] = {}
     for stray in strays:
         first.setdefault(stray.key, stray)
     for batch in batches:
-        found = {key: first[key] for key in batch.missing if calls[key] == 1 and key in first}
-        batch.late = list(found.values())
-        batch.missing = [key for key in batch.missing if key not in found]
-        pairing.moved.update(found.values())
-        answered.update(found.keys())
+        found = [first[key] for key in batch.missing if calls[key] == 1 and key in first]
+        moved += found
+        batch.late = [*(one for one in batch.kept if one.displaced), *found]
+        batch.missing = [key for key in batch.missing if calls[key] != 1 or key not in first]
+        alone = all(one.displaced for one in batch.kept)
+        for one in batch.results:
+            one.alone = alone
+        for one in (*batch.kept, *found):
+            answers.setdefault(one.key, one)
+            words[one.key].add(one.words)
     lacking = {key for batch in batches for key in batch.missing}
-    words: dict[str, set[str]] = {}
-    """The words of the results so far, by call."""
-    for batch in batches:
-        for one in (*batch.kept, *batch.late):
-            words.setdefault(one.key, set()).add(one.words)
-    for stray in strays:
-        if stray in pairing.moved:
-            continue
-        stray.second = bool(answered[stray.key]) and stray.key not in lacking
-        repeats = stray.second and stray.words in words.get(stray.key, ())
-        (pairing.repeated if repeats else pairing.orphans).add(stray)
-        words.setdefault(stray.key, set()).add(stray.words)
-    pairing.leaving = pairing.moved | pairing.repeated | pairing.orphans
-    second = sum(one.second for one in pairing.orphans)
+    known = set(moved)
+    left = [stray for stray in strays if stray not in known]
+    for stray in left:
+        stray.second = stray.key in answers and stray.key not in lacking
+        stray.lost = stray.words not in words[stray.key]
+        words[stray.key].add(stray.words)
     change.count("cancelled call", sum(len(batch.missing) for batch in batches))
-    change.count("result moved", len(pairing.moved))
-    change.count("repeated result", len(pairing.repeated))
-    change.count("another result", second)
-    change.count("result without a call", len(pairing.orphans) - second)
-    return pairing
+    change.count("result moved", len(moved))
+    change.count("repeated result", sum(not one.lost for one in left))
+    change.count("another result", sum(one.lost and one.second for one in left))
+    change.count("result without a call", sum(one.lost and not one.second for one in left))
+    for one in left:
+        mark = one.result.entry.get("cache_control")
+        if one.second and not one.lost and mark is not None:
+            answers[one.key].result.entry.setdefault("cache_control", mark)
+    return [*moved, *left]
 
 
 def _keep_in_position(batches: Sequence[Batch]) -> list[Placed]:
@@ -136,13 +169,13 @@ def _keep_in_position(batches: Sequence[Batch]) -> list[Placed]:
     return others
 
 
-def kept_as_text(orphans: Iterable[Placed]) -> str:
-    """The words of these results, to be sent as a user's text; empty if there are none."""
-    lines = [f"{_SECOND if one.second else _LOST}:\n{one.words}" for one in orphans if one.words.strip()]
-    return BETWEEN.join(lines)
+def kept_as_text(gone: Iterable[Placed | None]) -> str:
+    """The words of the results that are lost, to be sent as a user's text; empty if there are none."""
+    lost = (one for one in gone if one is not None and one.lost and one.words.strip())
+    return BETWEEN.join(f"{_SECOND if one.second else _LOST}:\n{one.words}" for one in lost)
 
 
-def instead_of(gone: Sequence[Placed], pairing: Pairing) -> str:
+def instead_of(gone: Sequence[Placed | None]) -> str:
     """A user's text to replace results that are removed, for a position that must not stay empty."""
-    lost = f"{_LOST} stood here." if any(one in pairing.orphans for one in gone) else LATE
-    return kept_as_text(one for one in gone if one in pairing.orphans) or lost
+    lost = any(one is not None and one.lost for one in gone)
+    return kept_as_text(gone) or (f"{_LOST} stood here." if lost else LATE)

@@ -196,6 +196,8 @@ class ReasoningSession:
         if support is None or support.refuses or _thinking_is_off(history.request):
             return {}
         messages = history.said()
+        for said in messages:
+            said.reasons = history.reasons(said)
         if not any(_may_lack(said, support) for said in messages):
             return {}
         conversation = _Conversation(self, history, messages)
