@@ -16,7 +16,7 @@ from tests.validators.strict_hosts import Rejected
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
-from toolcalls.request.gemini import GeminiHistory
+from toolcalls.request.blocks import GeminiHistory
 from toolcalls.request.guidance import looped as sentence
 from toolcalls.request.history import CANCELLED
 from toolcalls.request.mend import Changed, mend_request

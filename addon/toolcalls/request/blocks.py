@@ -1,22 +1,26 @@
-"""Histories whose calls and results are blocks of messages: the user's next turn begins with the calls' results.
+"""Histories whose calls and results are blocks of messages: those of Messages and Gemini requests.
 
-Consecutive messages of one role are one turn. Nothing in a message of the model is moved, because the blocks around
-thinking must stay unchanged. A copy of a call has the same id, name and arguments; one without a result is removed,
-and its message if nothing is left. Ids that toolfix restored for a host that repeats ids prove nothing, and two
-copies with a result each both stay: hosts that repeat ids accept them.
+Consecutive messages of one role are one turn, and the user's next turn begins with the results of the calls. Nothing
+in a message of the model is moved, because the blocks around thinking must stay unchanged.
 """
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Set
 from functools import partial
+from itertools import count
+from typing import Any
 
-from ..mend.strict import write
+from ..ids import MESSAGES_ID
+from ..mend.strict import read
+from .answered import SIGNATURE
 from .change import Change
-from .history import Json, MessageHistory, PastCall, PastResult, Said, remove, same
-from .pairs import Placed, arrange, batches_of, instead_of, kept_as_text
+from .given_back import GivenBack, has_reasoning
+from .history import CANCELLED, Json, MessageHistory, PastCall, PastResult, Said, Turn, remove, text
+from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
 
 class BlockHistory(MessageHistory):
@@ -33,10 +37,6 @@ class BlockHistory(MessageHistory):
     @abstractmethod
     def is_plain(self, message: Json) -> bool:
         """Whether this is a message as the host expects it, though it may be of another role, or without blocks."""
-
-    @abstractmethod
-    def can_stand_alone(self, block: Json) -> bool:
-        """Whether the host accepts a message with this block alone."""
 
     @abstractmethod
     def of_user(self, words: str) -> Json:
@@ -68,57 +68,12 @@ class BlockHistory(MessageHistory):
             said.role = "results"
         return said
 
-    # Copies and pairs
+    def drop_copies(self, change: Change) -> None:
+        drop_copies(self, change)
 
     def arrange(self, change: Change) -> None:
         self.drop_copies(change)
         arrange(self, change, partial(batches_of, self))
-
-    def drop_copies(self, change: Change) -> None:
-        """Remove the calls that only repeat others, and messages of which nothing is left."""
-        copies = {id(call.entry) for call in self._copies(change)}
-        doubled: list[Json] = []
-        changed: list[tuple[list[Json], list[Json]]] = []
-        for turn in self.turns if copies else ():
-            for before, message in zip((None, *turn.messages), turn.messages, strict=False):
-                blocks = message[self.inside]
-                left = [block for block in blocks if id(block) not in copies]
-                if len(left) < len(blocks) and (same(before, message) or not any(map(self.can_stand_alone, left))):
-                    doubled.append(message)
-                elif len(left) < len(blocks):
-                    changed.append((blocks, left))
-        change.count("repeated message", len(doubled))
-        change.count("repeated call", sum(len(blocks) - len(left) for blocks, left in changed))
-        for blocks, left in changed:
-            blocks[:] = left
-        if copies:
-            remove(self.entries, doubled)
-            self.read_again()
-
-    def _copies(self, change: Change) -> Iterator[PastCall]:
-        """A call stays once in every turn that is followed by its result, or else only the first time."""
-        found: dict[tuple[int, str], list[tuple[PastCall, int, bool]]] = defaultdict(list)
-        restored = change.ids_given_back()
-        for number, turn in enumerate(self.turns):
-            if self.by_number and len(turn.calls) == len(turn.results):
-                continue
-            answered = {result.id for result in turn.results}
-            for call in turn.calls:
-                if call.id and call.id not in restored and change.touches(call.name):
-                    # If the host only counts, only the calls of the same turn matter.
-                    scope = number if self.by_number else 0
-                    found[scope, call.id].append((call, number, call.id in answered))
-        for of_one_id in found.values():
-            alike: dict[str, list[tuple[PastCall, int, bool]]] = defaultdict(list)
-            for one in of_one_id if len(of_one_id) > 1 else ():
-                content = {key: value for key, value in one[0].body.items() if key != "cache_control"}
-                alike[write(content)].append(one)
-            for copies in alike.values():
-                kept = {turn for _, turn, answered in copies if answered} or {copies[0][1]}
-                for call, at, _ in copies:
-                    if at not in kept:
-                        yield call
-                    kept.discard(at)
 
     def parts(self) -> list[Json]:
         """The messages of the model, and the blocks of all others."""
@@ -165,3 +120,215 @@ class BlockHistory(MessageHistory):
             self._homes[id(message)] = message
             order.append(message)
         gone.clear()
+
+
+class MessagesHistory(BlockHistory):
+    """`tool_use` blocks, and the `tool_result` blocks with which the next turn begins.
+
+    The ids of calls are unique: a call that has the id of an earlier one gets another, and so does its result.
+    Moved results get a message of their own if text would follow them: MiniMax rejects text behind a result in the
+    same message, and accepts it in the next one.
+    """
+
+    result_id = "tool_use_id"
+    gives_ids = True
+    writes_arguments = False
+
+    def has_oddities(self) -> bool:
+        ids = [call.id for turn in self.turns for call in turn.calls]
+        return len(set(ids)) < len(ids) or any(one.displaced for turn in self.turns for one in turn.results)
+
+    def is_plain(self, message: Json) -> bool:
+        return message.get("role") in ("user", "assistant") and isinstance(message.get("content"), str | list)
+
+    def reasons(self, said: Said) -> bool:
+        return has_reasoning(self.entries[said.number])
+
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        change.count("reasoning given back")
+        own = said.content if isinstance(said.content, list) else [self.of_user(said.content)]
+        self.entries[said.number]["content"] = [*map(read, back.blocks), *own]
+
+    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
+        if block.get("type") == "tool_use":
+            return PastCall(text(block.get("id")), block, block, "input", owner)
+        return None
+
+    def result_in(self, block: Json) -> PastResult | None:
+        if block.get("type") != "tool_result":
+            return None
+        identity = text(block.get("tool_use_id"))
+        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block)
+
+    def can_stand_alone(self, block: Any) -> bool:
+        """Whether a message may consist of this block alone. Thinking alone is no message."""
+        if not isinstance(block, dict):
+            return False
+        if block.get("type") == "text":
+            return bool(block.get("text"))
+        return block.get("type") not in (None, "thinking", "redacted_thinking")
+
+    def cancelled(self, key: str, call: PastCall) -> Json:
+        return {"type": "tool_result", "tool_use_id": key, "content": CANCELLED, "is_error": True}
+
+    def of_user(self, words: str) -> Json:
+        return {"type": "text", "text": words}
+
+    def drop_empty(self, change: Change) -> None:
+        for message in self.entries if self.empty else ():
+            blocks = message.get("content") if isinstance(message, dict) else None
+            # If a whole text was a call, the client still keeps its empty block.
+            if isinstance(blocks, list) and any(map(self.can_stand_alone, blocks)):
+                empty = [*filter(_is_empty, blocks)]
+                change.count("empty text", len(empty))
+                remove(blocks, empty)
+
+    def drop_copies(self, change: Change) -> None:
+        # An id that toolfix restored, or with characters that Anthropic rejects, is of a host that repeats ids and
+        # gets its own back.
+        called = Counter(call.id for turn in self.turns for call in turn.calls)
+        repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
+        repeated -= change.ids_given_back()
+        super().drop_copies(change)
+        if repeated:
+            self._give_own_ids(repeated, set(called), change)
+
+    def _give_own_ids(self, repeated: set[str], used: set[str], change: Change) -> None:
+        """Give every call but the first with a repeated id an id of its own, and the same to its result.
+
+        `used`: the ids of all calls.
+        """
+        change.begin()
+        seen: set[str] = set()
+        numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(2))
+
+        def another(identity: str) -> str:
+            chosen = next(one for number in numbers[identity] if (one := f"{identity}_{number}") not in used)
+            used.add(chosen)
+            return chosen
+
+        for turn in self.turns:
+            now: dict[str, list[str]] = defaultdict(list)
+            """The ids that the calls of the turn have now, by the id that they had."""
+            for call in turn.calls:
+                if (old := call.id) in repeated:
+                    if old in seen and change.touches(call.name):
+                        change.count("repeated id")
+                        self.set_id(call, another(old))
+                    seen.add(old)
+                    now[old].append(call.id)
+            for result in turn.results:
+                if (old := result.id) in repeated:
+                    ids = now[old]
+                    # A result elsewhere may be that of any of these calls, so it becomes one of no call.
+                    result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
+                    del ids[: len(ids) > 1]
+
+
+def _is_empty(block: Any) -> bool:
+    return type(block) is dict and block.get("text") == "" and block.get("type") == "text"
+
+
+_CALL = ("functionCall", "function_call")
+_RESULT = ("functionResponse", "function_response")
+
+
+class GeminiHistory(BlockHistory):
+    """A turn with `functionCall` parts is followed by as many `functionResponse` parts.
+
+    Google counts them and rejects a history if the numbers differ. If they are equal, nothing is changed. Most calls
+    have no ids; then a result of the next turn answers the call with its tool's name, and a turn with two calls of
+    one tool stays unchanged.
+    """
+
+    list_key = "contents"
+    result_id = "id"
+    content = "response"
+    inside = "parts"
+    model = "model"
+    writes_arguments = False
+    has_ids = False
+    ids_last = False
+    by_number = True
+
+    def is_plain(self, message: Json) -> bool:
+        return isinstance(message.get("parts"), list)
+
+    def read_message(self, number: int, message: Json) -> Said:
+        said = super().read_message(number, message)
+        if isinstance(said.content, list):
+            said.content = [part for part in said.content if not (isinstance(part, dict) and part.get("thought"))]
+        return said
+
+    def reasons(self, said: Said) -> bool:
+        return not said.calls or self.is_signed(said.calls[0])
+
+    def is_signed(self, call: PastCall) -> bool:
+        return any(call.entry.get(key) for key in (SIGNATURE, "thought_signature"))
+
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        for number, signature in back.extras.items():
+            change.count("signature given back")
+            said.calls[number].entry[SIGNATURE] = read(signature)
+
+    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
+        call = _entry_in(block, _CALL)
+        if call is None:
+            return None
+        return PastCall(text(call.get("id")), block, call, "args" if call.get("args") is not None else "", owner)
+
+    def set_id(self, call: PastCall, identity: str) -> None:
+        call.id = call.body["id"] = identity
+
+    def result_in(self, block: Json) -> PastResult | None:
+        result = _entry_in(block, _RESULT)
+        return None if result is None else PastResult(text(result.get("id")), block, result)
+
+    def is_paired(self, turn: Turn) -> bool:
+        """Google only counts them."""
+        return len(turn.calls) == len(turn.results)
+
+    def keys(self, turn: Turn) -> tuple[list[str], list[str]]:
+        if self.is_paired(turn):
+            keys = [f"{id(turn)}\0{number}" for number in range(len(turn.calls))]
+            return keys, keys
+        entries: list[PastCall | PastResult] = [*turn.calls, *turn.results]
+        known = [one.id for one in entries]
+        if not all(known):
+            names = [one.body.get("name") for one in entries]
+            known = [f"{id(turn)}\0{name}" if name else "" for name in names]
+        return known[: len(turn.calls)], known[len(turn.calls) :]
+
+    def can_stand_alone(self, block: Json) -> bool:
+        return not block.get("thought")
+
+    def words_of(self, result: PastResult) -> str:
+        at, response = self.words_at(result), result.body.get("response")
+        if at is not None:
+            return str(at[0][at[1]])
+        # This becomes part of a text, so a number that JSON does not have is no reason to fail.
+        return json.dumps(response) if isinstance(response, dict) and response else ""
+
+    def words_at(self, result: PastResult) -> tuple[Json, str] | None:
+        """The only value of the response, if that is a text."""
+        response = result.body.get("response")
+        if not isinstance(response, dict) or [*map(type, response.values())] != [str]:
+            return None
+        return response, next(iter(response))
+
+    def cancelled(self, key: str, call: PastCall) -> Json:
+        known = {"id": call.id} if call.id else {}
+        return {"functionResponse": {**known, "name": call.name, "response": {"error": CANCELLED}}}
+
+    def of_user(self, words: str) -> Json:
+        return {"text": words}
+
+    def arrange(self, change: Change) -> None:
+        # With `cachedContent`, calls may be in the context that the server keeps.
+        if not self.request.get("cachedContent"):
+            super().arrange(change)
+
+
+def _entry_in(part: Json, spellings: tuple[str, ...]) -> Json | None:
+    """The object under one of these keys: Gemini's JSON has two spellings for each."""
+    return next((part[key] for key in spellings if isinstance(part.get(key), dict)), None)

@@ -17,13 +17,12 @@ from ..mend.strict import write
 from ..sizes import parts_in
 from ..tools.declared import INVALID
 from .change import Change
-from .history import History, Json, PastCall, by_owner, remove, same
+from .history import History, Json, PastCall
 
 ARGUMENTS_LEFT = "arguments left as they came"
 NAME_LEFT = "name left as it came"
 _BROKEN = 100
 """What broken arguments, or a name that is none, count at least."""
-_NOT_COMPARED = ("id", "call_id", "status", "cache_control")
 MAX_KNOWN = 65_536
 
 
@@ -97,11 +96,8 @@ class Calls:
             if call.key and self._change.policy.request:
                 self.mend_call(call.body, call.key, call.id)
             ours = ours or MARK in call.id
-        if ours or len(calls) > 1:
-            for batch in by_owner(calls):
-                kept = self._without_repetitions(batch)
-                self.noted.update((call.id, call) for call in kept)
-                self._give_back_ids(kept)
+        if ours:
+            self._give_back_ids(calls)
 
     def mend_call(self, body: Json, key: str, identity: str = "") -> None:
         """Mend the name and the arguments of a call; `key`: that of the arguments."""
@@ -166,33 +162,14 @@ class Calls:
             self._read[given] = found
         return None if found is None else found.value or {}
 
-    # Repetitions and ids
-
-    def _without_repetitions(self, calls: list[PastCall]) -> list[PastCall]:
-        """The calls of a message without those that repeat another one, which are removed."""
-        if len(calls) < 2 or self._history.by_number:
-            return calls
-        kept: dict[str, PastCall] = {}
-        repeated: set[PastCall] = set()
-        for call in calls:
-            first = kept.setdefault(call.id, call)
-            if first is call or not call.id:
-                continue
-            if self._change.policy.request and same(content_of(first), content_of(call)):
-                self._change.count("repeated call")
-                repeated.add(call)
-        if repeated:
-            remove(calls[0].owner, [call.entry for call in repeated])
-        return [call for call in calls if call not in repeated]
-
     def _give_back_ids(self, calls: Sequence[PastCall]) -> None:
-        """Turn ids of ours back into the upstream's, in the calls of one message."""
+        """Turn ids of ours back into the upstream's, in the calls of one turn."""
         taken = {call.id for call in calls}
         for call in calls:
             original = restore(call.id)
             if original is None:
                 continue
-            if original in taken and not self._history.by_number:
+            if original in taken and not self._history.by_number and call.id not in self._change.given:
                 # The upstream gave one id to two calls of a turn, but does not accept that in a history.
                 self._change.given[call.id] = call.id
                 continue
@@ -200,11 +177,6 @@ class Calls:
             self._change.given[call.id] = original
             self._change.count("id")
             self._history.set_id(call, original)
-
-
-def content_of(call: PastCall) -> Json:
-    """What a call has in common with a repetition of it."""
-    return {key: value for key, value in call.body.items() if key not in _NOT_COMPARED}
 
 
 def is_name(name: object) -> TypeGuard[str]:

@@ -16,11 +16,12 @@ from .answered import EXTRA, NO_REASONING
 from .change import Change
 from .given_back import GivenBack, has_reasoning
 from .history import Json, MessageHistory, PastCall, PastResult, Said, Turn, remove, same, text, with_words
-from .pairs import SERVER_CALLS, Placed, arrange, batches_of, instead_of, kept_as_text
+from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
 
 class ChatHistory(MessageHistory):
     inside = "tool_calls"
+    ids_last = False
 
     def read(self) -> None:
         self._has_custom = False
@@ -92,6 +93,7 @@ class ChatHistory(MessageHistory):
             change.count("repeated message", len(repeated))
             remove(self.entries, repeated)
             self.read_again()
+        drop_copies(self, change)
         arrange(self, change, partial(batches_of, self))
 
     def _is_repeated(self, one: Turn, after: Turn, change: Change) -> bool:

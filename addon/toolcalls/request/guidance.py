@@ -17,7 +17,7 @@ from typing import Any
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
 from ..tools.declared import INVALID, Tool, read_tool
-from .calls import Calls, content_of, known_arguments
+from .calls import Calls, known_arguments
 from .change import Change
 from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, same, text_of, with_words
 
@@ -243,7 +243,7 @@ def _repeats(one: Turn, other: Turn, history: History) -> bool:
     if not len(one.calls) == len(other.calls) == len(one.results) == len(other.results) == 1:
         return False
     first, second = one.calls[0], other.calls[0]
-    if first.given != second.given or not same(content_of(first), content_of(second)):
+    if first.given != second.given or not same(first.content, second.content):
         return False
     if history.has_ids and (first.id != one.results[0].id or second.id != other.results[0].id):
         return False

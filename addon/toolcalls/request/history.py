@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, field
-from itertools import groupby
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ CANCELLED = (
 """The result of a call that has none."""
 BETWEEN = "\n\n"
 """Between the words of a message and those that are added."""
+_NOT_COMPARED = ("id", "call_id", "status", "cache_control")
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +49,11 @@ class PastCall:
     @property
     def given(self) -> Any:
         return self.body.get(self.key)
+
+    @property
+    def content(self) -> Json:
+        """What it has in common with a copy of it."""
+        return {key: value for key, value in self.body.items() if key not in _NOT_COMPARED}
 
 
 @dataclass(slots=True, eq=False)
@@ -110,6 +115,10 @@ class History(ABC):
     """The key of a result's words."""
     part: ClassVar[str] = "text"
     """The type of a text in a list of parts."""
+    ids_last: ClassVar[bool] = True
+    """Whether an id names one call of the whole history, and not only of its turn."""
+    gives_ids: ClassVar[bool] = False
+    """Whether calls with one id get ids of their own."""
     writes_arguments: ClassVar[bool] = True
     """Whether arguments are an object written as a string."""
     has_ids: ClassVar[bool] = True
@@ -129,6 +138,8 @@ class History(ABC):
         """Calls of the old form, which have no ids."""
         self.plain = True
         """Every entry has the expected form, so entries may be moved."""
+        self.reasoned: set[int] = set()
+        """The calls behind their reasoning, by the identity of their entries."""
         self.empty = False
         """Some message has a part that is empty, which hosts reject."""
         self.read()
@@ -278,12 +289,9 @@ class MessageHistory(History):
     def read_message(self, number: int, message: Json) -> Said:
         """What a message says, its calls and its results."""
 
-
-def by_owner(calls: Sequence[PastCall]) -> Iterator[list[PastCall]]:
-    """The calls of one message at a time."""
-    if len(calls) < 2 or calls[0].owner is calls[-1].owner:
-        return iter((list(calls),))
-    return (list(group) for _, group in groupby(calls, lambda call: id(call.owner)))
+    def can_stand_alone(self, entry: Any) -> bool:
+        """Whether a message may have nothing but this call or block."""
+        return True
 
 
 def remove(owner: list[Any], entries: Iterable[Any]) -> None:

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import pairwise
 
+from ..mend.strict import write
 from .change import Change
-from .history import BETWEEN, History, Json, PastResult, Turn
+from .history import BETWEEN, History, Json, MessageHistory, PastCall, PastResult, Turn, remove, same
 
 LATE = "[toolfix] The result that stood here is with its call, further up."
 SERVER_CALLS = "srvtoolu_"
@@ -90,6 +92,62 @@ def arrange(
     if gone:
         history.fill(order, gone, {}, change)
     history.put(order, {id(one) for new in added.values() for one in new})
+
+
+def copies_of(history: History, change: Change) -> list[PastCall]:
+    """The calls that repeat another one: its id, its tool and its arguments.
+
+    One of them stays, if possible the one behind reasoning; or one in each turn that is followed by its result.
+    """
+    copies: list[PastCall] = []
+    found: dict[tuple[int, str], list[tuple[PastCall, int, bool]]] = defaultdict(list)
+    restored = change.ids_given_back()
+    called = Counter(call.id for turn in history.turns for call in turn.calls)
+    results = Counter(result.id for turn in history.turns for result in turn.results)
+    for number, turn in enumerate(history.turns):
+        if history.by_number and len(turn.calls) == len(turn.results):
+            continue
+        answered = {one.id for one in turn.results if history.gives_ids or called[one.id] == results[one.id]}
+        again = {id(after[history.inside]) for before, after in pairwise(turn.messages) if same(before, after)}
+        copies += [call for call in turn.calls if id(call.owner) in again]
+        for call in turn.calls:
+            if id(call.owner) not in again and call.id and change.touches(call.name):
+                # A host whose id toolfix restored gives one id to several calls.
+                scope = -1 if history.ids_last and call.id not in restored else number
+                found[scope, call.id].append((call, number, call.id in answered))
+    for of_one_id in found.values():
+        alike: dict[str, list[tuple[PastCall, int, bool]]] = defaultdict(list)
+        for one in of_one_id if len(of_one_id) > 1 else ():
+            alike[write(one[0].content)].append(one)
+        for same_calls in alike.values():
+            kept = {at: call for call, at, is_answered in reversed(same_calls) if is_answered}
+            behind_reasoning = [call for call, _, _ in same_calls if id(call.entry) in history.reasoned]
+            if len(kept) < len(same_calls):
+                stays = [*behind_reasoning[:1]] or [*kept.values()] or [same_calls[0][0]]
+                copies += [call for call, _, _ in same_calls if call not in stays]
+    return copies
+
+
+def drop_copies(history: MessageHistory, change: Change) -> None:
+    """Remove the calls that only repeat others, and messages of which nothing is left."""
+    copies = {id(call.entry) for call in copies_of(history, change)}
+    doubled: list[Json] = []
+    changed: list[tuple[list[Json], list[Json]]] = []
+    for turn in history.turns if copies else ():
+        for before, message in zip((None, *turn.messages), turn.messages, strict=False):
+            entries = message[history.inside]
+            left = [entry for entry in entries if id(entry) not in copies]
+            if len(left) < len(entries) and (same(before, message) or not any(map(history.can_stand_alone, left))):
+                doubled.append(message)
+            elif len(left) < len(entries):
+                changed.append((entries, left))
+    change.count("repeated message", len(doubled))
+    change.count("repeated call", sum(len(entries) - len(left) for entries, left in changed))
+    for entries, left in changed:
+        entries[:] = left
+    if copies:
+        remove(history.entries, doubled)
+        history.read_again()
 
 
 def batches_of(history: History, change: Change) -> Batches:

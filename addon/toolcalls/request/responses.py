@@ -30,7 +30,7 @@ from .history import (
     text,
     text_of,
 )
-from .pairs import Batch, Batches, Placed, arrange, kept_as_text
+from .pairs import Batch, Batches, Placed, arrange, copies_of, kept_as_text
 
 _OUTPUT = "_output"
 OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -54,7 +54,7 @@ class ResponsesHistory(History):
         self._rows: dict[int, list[Json]] = {}
         """By each call the calls and outputs of which nothing stands between it and them."""
         turn, row = Turn([], [], []), list[Json]()
-        reasoned = False
+        reasoned = behind_reasoning = False
         for item in self.entries:
             if type(item) is not dict:
                 self.plain = False
@@ -63,6 +63,7 @@ class ResponsesHistory(History):
             if reasoned and not (kind == "reasoning" or _is_of_model(item)):
                 self._odd = True
             reasoned = kind == "reasoning"
+            behind_reasoning = reasoned or (behind_reasoning and kind in OUTPUTS)
             if kind != "function_call" and not (kind and type(identity) is str):
                 row = []
                 if not reasoned:
@@ -81,6 +82,8 @@ class ResponsesHistory(History):
                 self.turns.append(turn)
             turn.calls.append(self._call(item, kind))
             self._rows[id(item)] = row
+            if behind_reasoning:
+                self.reasoned.add(id(item))
             self._odd = self._odd or kind not in OUTPUTS
         self._odd = self._odd or reasoned
 
@@ -142,7 +145,7 @@ class ResponsesHistory(History):
 
     def arrange(self, change: Change) -> None:
         if not (kept_by_server(self.request) or any(map(is_reference, self.entries))):
-            copies = self._copies(change)
+            copies = [call.entry for call in copies_of(self, change)]
             doubles = self._doubles(set(map(id, copies)))
             change.count("repeated call", len(copies))
             change.count("repeated message", len(doubles))
@@ -195,37 +198,6 @@ class ResponsesHistory(History):
         unclear.update(identity for identity, times in called.items() if times > 1 and times != answered[identity])
         return [batch for batch in batches if not unclear.intersection(batch.keys)], unclear
 
-    def _copies(self, change: Change) -> list[Json]:
-        """The call items that repeat another one, so that only one stays, if possible the one behind reasoning.
-
-        Copies that have an output each all stay, and so do those whose id toolfix restored: some hosts give one id
-        to several calls, and accept them.
-        """
-        items: dict[str, list[tuple[int, Json]]] = defaultdict(list)
-        answers: dict[str, list[int]] = defaultdict(list)
-        reasoned: set[int] = set()
-        restored = change.ids_given_back()
-        behind_reasoning = False
-        for number, item in enumerate(self.entries):
-            kind, identity = str(item.get("type")), text(item.get("call_id"))
-            if kind not in OUTPUTS:
-                behind_reasoning = kind == "reasoning"
-            elif behind_reasoning:
-                reasoned.add(id(item))
-            if identity and identity not in restored:
-                if kind in OUTPUTS.values():
-                    answers[identity].append(number)
-                else:
-                    items[identity].append((number, item))
-        copies: list[Json] = []
-        for identity, alike in items.items():
-            calls = [item for _, item in alike]
-            answered = [number for number, _ in alike]
-            if len(alike) > 1 and not _each_is_answered(answered, answers[identity]) and _are_copies(calls, change):
-                kept = next((item for item in calls if id(item) in reasoned), calls[0])
-                copies += [item for item in calls if item is not kept]
-        return copies
-
     def _doubles(self, copies: set[int]) -> list[Json]:
         """The items that have a server's id and repeat an earlier item that stays."""
         first: dict[str, Json] = {}
@@ -242,16 +214,6 @@ def _is_of_model(item: Json) -> bool:
     """Whether the model made this item."""
     role = item.get("role")
     return bool(role == "assistant") if role is not None else not text(item.get("type")).endswith(_OUTPUT)
-
-
-def _are_copies(calls: list[Json], change: Change) -> bool:
-    contents = [{key: value for key, value in call.items() if key not in ("id", "status")} for call in calls]
-    ours = all(str(call.get("type")) in OUTPUTS and change.touches(call.get("name")) for call in calls)
-    return ours and all(same(contents[0], other) for other in contents[1:])
-
-
-def _each_is_answered(calls: list[int], answers: list[int]) -> bool:
-    return len(calls) == len(answers) and all(call < answer for call, answer in zip(calls, answers, strict=True))
 
 
 def _as_text(orphan: Placed | None) -> Json:
