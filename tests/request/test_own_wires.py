@@ -175,7 +175,7 @@ def test_gemini_answers_are_read_in_every_form(form: str) -> None:
     }[form]
     turn = read_answer("gemini", body)
     assert turn is not None
-    assert turn.extras == {"0": '"s"'}
+    assert turn.back.extras == {"0": '"s"'}
     assert read_answer("gemini", body.replace(b'"index": 0', b'"index": 1')) is None
 
 

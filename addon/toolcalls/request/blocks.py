@@ -16,9 +16,8 @@ from typing import Any
 
 from ..ids import MESSAGES_ID
 from ..mend.strict import read
-from .answered import SIGNATURE
+from .answered import SIGNATURE, GivenBack, has_reasoning
 from .change import Change
-from .given_back import GivenBack, has_reasoning
 from .history import CANCELLED, Json, MessageHistory, PastCall, PastResult, Said, Turn, remove, text
 from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
@@ -269,7 +268,7 @@ class GeminiHistory(BlockHistory):
     def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
         for number, signature in back.extras.items():
             change.count("signature given back")
-            said.calls[number].entry[SIGNATURE] = read(signature)
+            said.calls[int(number)].entry[SIGNATURE] = read(signature)
 
     def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
         call = _entry_in(block, _CALL)

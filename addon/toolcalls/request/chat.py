@@ -12,9 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from ..mend.strict import read
-from .answered import EXTRA, NO_REASONING
+from .answered import EXTRA, NO_REASONING, GivenBack, has_reasoning
 from .change import Change
-from .given_back import GivenBack, has_reasoning
 from .history import Json, MessageHistory, PastCall, PastResult, Said, Turn, remove, same, text, with_words
 from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
@@ -72,7 +71,7 @@ class ChatHistory(MessageHistory):
             self.entries[said.number][key] = read(words)
         for number, extra in back.extras.items():
             change.count("signature given back")
-            said.calls[number].entry[EXTRA] = read(extra)
+            said.calls[int(number)].entry[EXTRA] = read(extra)
 
     # Pairs
 

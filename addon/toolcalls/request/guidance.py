@@ -168,10 +168,9 @@ class Results:
         """Add the sentence that says why the call was refused or failed, if there is one."""
         key = self._history.content
         content = result.body.get(key)
-        reason = None
-        if result.id in self._change.refusals:
-            reason = self._change.refusals.reason(result.id)
-            self._change.reasons[result.id] = str(reason)
+        reason = self._change.refusals.reason(result.id)
+        if reason is not None:
+            self._change.reasons[result.id] = reason
         words = self._sentence(result, reason, content)
         if words and not contains(content, words) and not ends_with_ours(content):
             self._change.count("reason in a result")

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from .answered import GivenBack
     from .change import Change
-    from .given_back import GivenBack
     from .pairs import Placed
 
 Json = dict[str, Any]

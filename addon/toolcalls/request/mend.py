@@ -17,11 +17,11 @@ from ..mend import strict
 from ..policy import Policy
 from ..reasons import Refusal
 from ..tools.declared import Tools
+from .answered import GivenBack
 from .blocks import GeminiHistory, MessagesHistory
 from .calls import ARGUMENTS_LEFT, NAME_LEFT, Calls
 from .change import Change, ChangeNeeded
 from .chat import ChatHistory, OllamaHistory
-from .given_back import GivenBack
 from .guidance import Results, add_hints, mend_loops
 from .history import History, Json, inner
 from .refusals import Refusals

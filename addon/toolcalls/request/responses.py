@@ -14,8 +14,8 @@ from functools import partial
 from itertools import chain
 
 from ..mend.strict import read
+from .answered import GivenBack
 from .change import Change
-from .given_back import GivenBack
 from .history import (
     CANCELLED,
     History,
