@@ -18,7 +18,7 @@ from ..ids import MESSAGES_ID
 from ..mend.strict import read
 from .answered import SIGNATURE, GivenBack, has_reasoning
 from .change import Change
-from .history import CANCELLED, Json, MessageHistory, PastCall, PastResult, Said, Turn, remove, text
+from .history import CANCELLED, Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, remove, text
 from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
 
@@ -178,7 +178,7 @@ class MessagesHistory(BlockHistory):
             blocks = message.get("content") if isinstance(message, dict) else None
             # If a whole text was a call, the client still keeps its empty block.
             if isinstance(blocks, list) and any(map(self.can_stand_alone, blocks)):
-                empty = [*filter(_is_empty, blocks)]
+                empty = [one for one in objects_in(blocks) if one.get("type") == "text" and one.get("text") == ""]
                 change.count("empty text", len(empty))
                 remove(blocks, empty)
 
@@ -222,10 +222,6 @@ class MessagesHistory(BlockHistory):
                     # A result elsewhere may be that of any of these calls, so it becomes one of no call.
                     result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
                     del ids[: len(ids) > 1]
-
-
-def _is_empty(block: Any) -> bool:
-    return type(block) is dict and block.get("text") == "" and block.get("type") == "text"
 
 
 _CALL = ("functionCall", "function_call")

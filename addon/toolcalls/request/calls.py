@@ -83,39 +83,34 @@ class Calls:
         """The calls so far, by the id that the client knows."""
         self.named: dict[str, str] = {}
         """The names that were given to calls without a name, by the ids that the client knows."""
-        self._names: set[str] = set()
-        """The names that are some."""
         self._read: dict[str, Mended] = {}
         """Broken arguments that were read: the arguments, a name and the guidance need them."""
 
     def mend(self, calls: Sequence[PastCall]) -> None:
-        """Mend the calls of a turn, which the client sent in one message or more."""
+        """Mend the calls of a turn."""
         ours = False
         for call in calls:
             self.noted[call.id] = call
             if call.key and self._change.policy.request:
-                self.mend_call(call.body, call.key, call.id)
+                self.mend_call(call)
             ours = ours or MARK in call.id
         if ours:
             self._give_back_ids(calls)
 
-    def mend_call(self, body: Json, key: str, identity: str = "") -> None:
-        """Mend the name and the arguments of a call; `key`: that of the arguments."""
-        name, given = body.get("name"), body.get(key)
-        if (type(name) is not str or name not in self._names) and not self._history.by_number:
-            if is_name(name):
-                self._names.add(name)
-            else:
-                name = self._mend_name(body, given, identity)
+    def mend_call(self, call: PastCall) -> None:
+        """Mend the name and the arguments of a call."""
+        name, given = call.name, call.given
+        if not self._history.by_number and not is_name(name):
+            name = self._mend_name(call)
         if self._history.writes_arguments:
             sound = type(given) is str and known_arguments.keys_of(given) is not None
         else:
             sound = type(given) is dict
         if not sound and self._change.touches(name):
-            self._mend_arguments(body, key)
+            self._mend_arguments(call)
 
-    def _mend_arguments(self, body: Json, key: str) -> None:
-        change, given = self._change, body.get(key)
+    def _mend_arguments(self, call: PastCall) -> None:
+        change, given = self._change, call.given
         change.begin()
         meant = self.meant(given)
         if meant is None:
@@ -124,9 +119,9 @@ class Calls:
         written = write(meant) if self._history.writes_arguments else meant
         if written != given:
             change.count("arguments")
-            body[key] = written
+            call.body[call.key] = written
 
-    def _mend_name(self, body: Json, given: object, identity: str) -> str:
+    def _mend_name(self, call: PastCall) -> str:
         """The name for a call without one: that of the only tool that its arguments fit, or else of the invalid tool.
 
         Hosts reject a history with an empty name for ever, and the result needs a call.
@@ -136,13 +131,13 @@ class Calls:
         if not change.may_mend(_BROKEN + len(change.tools)):
             change.count(NAME_LEFT)
             return ""
-        tool = tool_that_fits(self.meant(given), change.tools)
+        tool = tool_that_fits(self.meant(call.given), change.tools)
         if tool is not None and tool.namespace is None and is_name(tool.name):
             good = tool.name
         else:
             good = change.tools.invalid(change.policy.invalid_tool) or INVALID
         change.count("name")
-        body["name"] = self.named[identity] = good
+        call.body["name"] = self.named[call.id] = good
         return good
 
     def meant(self, given: object) -> Json | None:

@@ -41,7 +41,7 @@ class ChatHistory(MessageHistory):
             self.empty = True
         old = message.get("function_call")
         if isinstance(old, dict):
-            self.loose.append(old)
+            self.loose.append(PastCall("", old, old, "arguments", []))
         return said
 
     def _calls(self, entries: Any) -> list[PastCall]:

@@ -69,10 +69,10 @@ class PastResult:
 
 @dataclass(slots=True, eq=False)
 class Said:
-    """One message of a history; in Responses, all items of one turn of the model."""
+    """One message of a history, or one item of it."""
 
     number: int
-    """Its number in the request; for items, that of the first call."""
+    """Its number in the request."""
     role: str
     """`model`, `user`, or `results` for anything else."""
     content: Any
@@ -134,7 +134,7 @@ class History(ABC):
 
     def read_again(self) -> None:
         self.turns: list[Turn] = []
-        self.loose: list[Json] = []
+        self.loose: list[PastCall] = []
         """Calls of the old form, which have no ids."""
         self.plain = True
         """Every entry has the expected form, so entries may be moved."""
@@ -160,9 +160,9 @@ class History(ABC):
 
     # Reasoning
 
-    @abstractmethod
     def reasons(self, said: Said) -> bool:
         """Whether the client sends the reasoning of a message itself, or none can be missing."""
+        return said.reasons
 
     @abstractmethod
     def give_back(self, said: Said, back: GivenBack, change: Change) -> None:

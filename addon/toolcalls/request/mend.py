@@ -72,53 +72,13 @@ def mend_request(
     policy: Policy,
     refusals: Refusals,
     recall: Recall = lambda _: {},
+    inside: Callable[[Json], Json] = lambda whole: whole,
 ) -> Changed | None:
     """The body to send instead of this one; None if nothing is changed.
 
-    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers.
+    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers. `inside`:
+    finds the request in what the body is.
     """
-    return _mend(protocol, body, request, policy, refusals, recall, lambda whole: whole)
-
-
-def mend_frame(
-    frame: str,
-    policy: Policy,
-    refusals: Refusals,
-    tell: Callable[[dict[str, int]], None] = lambda _: None,
-    message: Json | None = None,
-) -> str | None:
-    """The frame to send instead of this one on a Responses WebSocket; None if nothing is changed.
-
-    Only `response.create` carries a request. `tell` is called with what was changed. `message`: the decoded frame,
-    if it was decoded already.
-    """
-    message = decode(frame) if message is None else message
-    if message is None or message.get("type") != _CREATE:
-        return None
-    body = frame.encode("utf-8", "surrogatepass")
-    changed = _mend("responses", body, _in_frame(message), policy, refusals, lambda _: {}, _in_frame)
-    if changed is None:
-        return None
-    tell(changed.steps)
-    return changed.body.decode("utf-8", "surrogatepass")
-
-
-def _in_frame(message: Json) -> Json:
-    """The request in a frame."""
-    inner = message.get("response")
-    return inner if isinstance(inner, dict) else message
-
-
-def _mend(
-    protocol: str,
-    body: bytes,
-    request: Json | None,
-    policy: Policy,
-    refusals: Refusals,
-    recall: Recall,
-    inside: Callable[[Json], Json],
-) -> Changed | None:
-    """Mend a body. `inside`: finds the request in the decoded body."""
     form = HISTORIES.get(protocol)
     if form is None or request is None:
         return None
@@ -141,12 +101,47 @@ def _mend(
         # It has a value that JSON does not have, such as NaN.
         return None
     change = Change(policy, refusals, tools, reading=False)
-    _change(form(inside(whole)), change, given)
+    history = form(inside(whole))
+    if given:
+        # From the end, because items may be inserted.
+        for said in reversed(history.said()):
+            if said.number in given:
+                history.give_back(said, given[said.number], change)
+        history.read_again()
+    _run(history, change)
     if not change.steps:
         return None
     if not change.steps.keys() <= LEFT:
         body = strict.write(whole).encode(encoding, "surrogatepass")
     return Changed(body, change.steps, change.reasons, given)
+
+
+def mend_frame(
+    frame: str,
+    policy: Policy,
+    refusals: Refusals,
+    tell: Callable[[dict[str, int]], None] = lambda _: None,
+    message: Json | None = None,
+) -> str | None:
+    """The frame to send instead of this one on a Responses WebSocket; None if nothing is changed.
+
+    Only `response.create` carries a request. `tell` is called with what was changed. `message`: the decoded frame,
+    if it was decoded already.
+    """
+    message = decode(frame) if message is None else message
+    if message is None or message.get("type") != _CREATE:
+        return None
+
+    def inside(message: Json) -> Json:
+        request = message.get("response")
+        return request if isinstance(request, dict) else message
+
+    body = frame.encode("utf-8", "surrogatepass")
+    changed = mend_request("responses", body, inside(message), policy, refusals, inside=inside)
+    if changed is None:
+        return None
+    tell(changed.steps)
+    return changed.body.decode("utf-8", "surrogatepass")
 
 
 def _needs_change(history: History, change: Change) -> bool:
@@ -157,24 +152,22 @@ def _needs_change(history: History, change: Change) -> bool:
     return False
 
 
-def _change(history: History, change: Change, given: dict[int, GivenBack]) -> None:
-    if given:
-        # From the end, because items may be inserted.
-        for said in reversed(history.said()):
-            if said.number in given:
-                history.give_back(said, given[said.number], change)
-        history.read_again()
-    _run(history, change)
-
-
 def _run(history: History, change: Change) -> None:
     """All passes over a history. What is moved or removed changes the turns, so they are read again."""
     policy = change.policy
     if policy.request and policy.hints:
         add_hints(history.request, change)
-    mend_calls_and_results(history, change)
+    if policy.request:
+        history.drop_empty(change)
+    calls = Calls(history, change)
+    results = Results(history, change, calls)
+    for turn in history.turns:
+        calls.mend(turn.calls)
+        results.mend(turn.results)
     if not policy.request:
         return
+    for old in history.loose:
+        calls.mend_call(old)
     if change.steps:
         history.read_again()
     if history.plain and history.odd:
@@ -183,19 +176,6 @@ def _run(history: History, change: Change) -> None:
             history.read_again()
     if policy.loops:
         mend_loops(history, change)
-
-
-def mend_calls_and_results(history: History, change: Change) -> None:
-    """The first pass: what can be said of each call and each result by itself."""
-    if change.policy.request:
-        history.drop_empty(change)
-    calls = Calls(history, change)
-    results = Results(history, change, calls)
-    for turn in history.turns:
-        calls.mend(turn.calls)
-        results.mend(turn.results)
-    for old in history.loose if change.policy.request else ():
-        calls.mend_call(old, "arguments")
 
 
 def _entries(form: type[History], request: Json) -> int:

@@ -28,7 +28,6 @@ from .history import (
     remove,
     same,
     text,
-    text_of,
 )
 from .pairs import Batch, Batches, Placed, arrange, copies_of, kept_as_text
 
@@ -99,43 +98,25 @@ class ResponsesHistory(History):
     # Reasoning
 
     def said(self) -> list[Said]:
+        """The user's messages, the outputs and the calls: no other item gets anything back."""
         found: list[Said] = []
-        turn: Said | None = None
+        reasons = False
+        """The reasoning of the open turn is here, or may be meant by a reference, whose type may be omitted."""
         for number, item in enumerate(() if kept_by_server(self.request) else self.entries):
             if type(item) is not dict:
                 continue
             kind, role = text(item.get("type")), item.get("role")
+            reasons = (reasons or kind in ("reasoning", "item_reference", "")) and _is_of_model(item)
             if kind.endswith(_OUTPUT):
-                turn = None
                 result = PastResult(text(item.get("call_id")), item, item)
                 found.append(Said(number, "results", item.get("output"), [], [result]))
-            elif role is not None and role != "assistant":
-                turn = None
-                if role == "user":
-                    found.append(Said(number, "user", item.get("content"), [], []))
-            else:
-                if turn is None:
-                    turn = Said(number, "model", [], [], [])
-                    found.append(turn)
-                self._add_item(item, kind, number, turn)
+            elif role == "user":
+                found.append(Said(number, "user", item.get("content"), [], []))
+            elif kind in OUTPUTS:
+                # A call without a server's id needs no reasoning.
+                kept = reasons or not item.get("id")
+                found.append(Said(number, "model", [], [self._call(item, kind)], [], reasons=kept))
         return found
-
-    def _add_item(self, item: Json, kind: str, number: int, turn: Said) -> None:
-        """Add an item that the model made to its turn."""
-        if kind in ("reasoning", "item_reference", ""):
-            # A reference, whose type may be omitted, may refer to the reasoning.
-            turn.reasons = True
-        elif kind in OUTPUTS:
-            if not turn.calls:
-                turn.number = number
-            turn.calls.append(self._call(item, kind))
-            # A call without a server's id needs no reasoning.
-            turn.reasons = turn.reasons or not item.get("id")
-        else:
-            turn.content.append(text_of(item.get("content")))
-
-    def reasons(self, said: Said) -> bool:
-        return said.reasons
 
     def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
         change.count("reasoning given back")
