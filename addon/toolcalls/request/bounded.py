@@ -25,10 +25,11 @@ class Bounded(Generic[Key, Value]):
         return iter(self._entries)
 
     def get(self, key: Key) -> Value | None:
-        if key not in self._entries:
+        entry = self._entries.get(key)
+        if entry is None:
             return None
         self._entries.move_to_end(key)
-        return self._entries[key][0]
+        return entry[0]
 
     def put(self, key: Key, value: Value, size: int = 0) -> None:
         self.size += size - self._entries.pop(key, (value, 0))[1]

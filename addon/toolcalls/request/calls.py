@@ -160,15 +160,17 @@ class Calls:
     def _give_back_ids(self, calls: Sequence[PastCall]) -> None:
         """Turn ids of ours back into the upstream's, in the calls of one turn."""
         taken = {call.id for call in calls}
+        seen: set[str] = set()
         for call in calls:
             original = restore(call.id)
             if original is None:
                 continue
-            if original in taken and not self._history.by_number and call.id not in self._change.given:
+            if original in taken and not self._history.by_number and call.id not in seen:
                 # The upstream gave one id to two calls of a turn, but does not accept that in a history.
                 self._change.given[call.id] = call.id
                 continue
             taken.add(original)
+            seen.add(call.id)
             self._change.given[call.id] = original
             self._change.count("id")
             self._history.set_id(call, original)

@@ -155,9 +155,8 @@ class Results:
         """The sentence to add to a result; empty if there is none."""
         failed = result.body.get("is_error")
         guides = self._guides and failed is not False
-        refuses = guides and any(
-            text[:1] in _FIRST and _REFUSAL.fullmatch(text.strip()) for text in _texts(content)[:1]
-        )
+        first = content if isinstance(content, str) else next(iter(_texts(content)), "")
+        refuses = guides and first[:1] in _FIRST and _REFUSAL.fullmatch(first.strip()) is not None
         if reason is not None:
             of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
             if guides and (self._every or refuses or of_arguments):

@@ -244,43 +244,32 @@ class MessageHistory(History):
                 continue
             said = self.read_message(number, message)
             self._said.append(said)
-            if said.role == "model" or said.calls:
-                if not of_model or self.turn_is_message:
-                    turn = None
-                turn = self._add_calls(said, message, turn)
-            else:
-                turn = self._add_results(said, turn)
-            of_model = said.role == "model"
-
-    def _add_calls(self, said: Said, message: Json, turn: Turn | None) -> Turn | None:
-        """Add a message of the model; returns the turn that it belongs to, if that has calls."""
-        if said.calls:
-            if turn is None:
+            before, of_model = of_model, said.role == "model" or bool(said.calls)
+            if of_model and (self.turn_is_message or not before):
+                turn = None
+            if turn is None and (said.calls or said.results):
                 turn = Turn([], [], [])
                 self.turns.append(turn)
+            if turn is not None:
+                self._add(said, message, turn, of_model)
+            if self.turns and (not said.calls if of_model else said.speaks):
+                self.turns[-1].spoken = True
+                if self.turn_is_message:
+                    turn = None
+
+    def _add(self, said: Said, message: Json, turn: Turn, of_model: bool) -> None:
+        """Add the calls or the results of a message to its turn."""
+        if of_model:
+            turn.end = message
+        if said.calls:
             turn.calls += said.calls
             turn.messages.append(message)
-        elif self.turns:
-            self.turns[-1].spoken = True
-        if turn is not None:
-            turn.end = message
-        return turn
-
-    def _add_results(self, said: Said, turn: Turn | None) -> Turn | None:
-        """Add a message of the user or of tools; returns the turn whose results may follow."""
-        if said.results and turn is None:
-            turn = Turn([], [], [])
-            self.turns.append(turn)
-        if turn is not None:
-            for result in said.results:
-                result.displaced = result.displaced or turn.answered
-                if not result.displaced:
-                    turn.end = result.entry
-            turn.results += said.results
-            turn.answered = turn.answered or said.speaks
-        if said.speaks and self.turns:
-            self.turns[-1].spoken = True
-        return None if said.speaks and self.turn_is_message else turn
+        for result in said.results:
+            result.displaced = result.displaced or turn.answered
+            if not result.displaced:
+                turn.end = result.entry
+        turn.results += said.results
+        turn.answered = turn.answered or (said.speaks and not of_model)
 
     def said(self) -> list[Said]:
         return self._said

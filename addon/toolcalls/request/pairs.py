@@ -123,7 +123,7 @@ def copies_of(history: History, change: Change) -> list[PastCall]:
             kept = {at: call for call, at, is_answered in reversed(same_calls) if is_answered}
             behind_reasoning = [call for call, _, _ in same_calls if id(call.entry) in history.reasoned]
             if len(kept) < len(same_calls):
-                stays = [*behind_reasoning[:1]] or [*kept.values()] or [same_calls[0][0]]
+                stays = {*behind_reasoning[:1]} or {*kept.values()} or {same_calls[0][0]}
                 copies += [call for call, _, _ in same_calls if call not in stays]
     return copies
 
@@ -194,8 +194,9 @@ def _pair(batches: Sequence[Batch], unclear: Set[str], change: Change) -> list[P
             answers.setdefault(one.key, one)
             words[one.key].add(one.words)
     lacking = {key for batch in batches for key in batch.missing}
-    known = set(moved)
-    left = [stray for stray in strays if stray not in known]
+    rest = set(strays) - set(moved)
+    # In the order of the history, so that the next request says the same of its beginning.
+    left = [one for batch in batches for one in batch.results if one in rest]
     for stray in left:
         stray.second = stray.key in answers and stray.key not in lacking
         stray.lost = stray.words not in words[stray.key]

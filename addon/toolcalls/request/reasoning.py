@@ -147,7 +147,7 @@ class ReasoningSession:
             return {}
         messages = history.said()
         for said in messages:
-            said.reasons = history.reasons(said)
+            said.reasons = said.role == "model" and history.reasons(said)
         if not any(_may_lack(said, support) for said in messages):
             return {}
         conversation = _Conversation(self, history, messages, everywhere=support.everywhere)
