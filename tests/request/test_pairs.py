@@ -132,6 +132,12 @@ SECOND = "[toolfix] Another result of a call that has one already"
             id="words of lost results behind a cancelled call",
         ),
         pytest.param(
+            [user("Summary."), tool("gone", "42"), tool("gone", "42"), says()],
+            [user(f"Summary.\n\n{LOST}:\n42"), says()],
+            {"result without a call": 1, "repeated result": 1},
+            id="compacted, and the result is there twice",
+        ),
+        pytest.param(
             [user(), calls("a"), tool("a"), tool("a"), says()],
             [user(), calls("a"), tool("a"), says()],
             {"repeated result": 1},
@@ -276,6 +282,12 @@ def turn(*blocks: Json) -> Json:
             [user(), uses("a", "b"), turn(result("a"), cancelled("b"))],
             {"cancelled call": 1},
             id="partly answered",
+        ),
+        pytest.param(
+            [user(), uses("a", "b", "c"), turn(result("a")), turn(result("b"), text())],
+            [user(), uses("a", "b", "c"), turn(result("a")), turn(result("b"), cancelled("c"), text())],
+            {"cancelled call": 1},
+            id="partly answered, in two messages: behind the last result",
         ),
         pytest.param(
             [user(), uses("a", thinking=True), user("No.")],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 from ..ids import MARK, restore
@@ -30,42 +31,35 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
-class KnownArguments:
+_read = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+@lru_cache
+def _one(keys: frozenset[str]) -> frozenset[str]:
+    """Each set once: most calls of a tool have the same keys."""
+    return keys
+
+
+class KnownArguments(dict[int, frozenset[str]]):
     """The keys of argument texts, by hash, because every request contains the whole history again.
 
     If there are too many, all are forgotten.
     """
 
-    __slots__ = ("_keys", "_read", "_sets")
-
-    def __init__(self) -> None:
-        self._keys: dict[int, frozenset[str]] = {}
-        self._sets: dict[frozenset[str], frozenset[str]] = {}
-        """Each set once: most calls of a tool have the same keys."""
-        self._read = json.JSONDecoder(parse_constant=_no_constant).decode
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def forget(self) -> None:
-        self._keys.clear()
-        self._sets.clear()
-
     def keys_of(self, written: str) -> frozenset[str] | None:
         """The keys of the object that this text is; None if it is not one strict JSON object."""
-        known = self._keys.get(hash(written))
+        known = self.get(hash(written))
         if known is not None:
             return known
         try:
-            value = self._read(written)
+            value = _read(written)
         except (ValueError, RecursionError):
             return None
         if type(value) is not dict:
             return None
-        keys = frozenset(value)
-        if len(self._keys) >= MAX_KNOWN:
-            self.forget()
-        self._keys[hash(written)] = self._sets.setdefault(keys, keys)
+        if len(self) >= MAX_KNOWN:
+            self.clear()
+        self[hash(written)] = keys = _one(frozenset(value))
         return keys
 
 

@@ -184,10 +184,5 @@ def _entries(form: type[History], request: Json) -> int:
     entries = listed if isinstance(listed, list) else []
     if form is ResponsesHistory:
         return 2 * len(entries)
-    size = len(entries)
-    for entry in entries:
-        if type(entry) is dict:
-            inside = entry.get(form.inside)
-            if type(inside) is list:
-                size += len(inside)
-    return size
+    insides = (entry.get(form.inside) for entry in entries if type(entry) is dict)
+    return len(entries) + sum(len(inside) for inside in insides if type(inside) is list)
