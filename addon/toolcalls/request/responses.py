@@ -102,11 +102,19 @@ class ResponsesHistory(History):
         found: list[Said] = []
         reasons = False
         """The reasoning of the open turn is here, or may be meant by a reference, whose type may be omitted."""
+        calls: list[Said] = []
+        """The calls of the open turn, before its reasoning."""
         for number, item in enumerate(() if kept_by_server(self.request) else self.entries):
             if type(item) is not dict:
                 continue
             kind, role = text(item.get("type")), item.get("role")
-            reasons = (reasons or kind in ("reasoning", "item_reference", "")) and _is_of_model(item)
+            if not _is_of_model(item):
+                reasons, calls = False, []
+            elif kind in ("reasoning", "item_reference", ""):
+                reasons = True
+                for said in calls:
+                    said.reasons = True
+                calls = []
             if kind.endswith(_OUTPUT):
                 result = PastResult(text(item.get("call_id")), item, item)
                 found.append(Said(number, "results", item.get("output"), [], [result]))
@@ -116,6 +124,7 @@ class ResponsesHistory(History):
                 # A call without a server's id needs no reasoning.
                 kept = reasons or not item.get("id")
                 found.append(Said(number, "model", [], [self._call(item, kind)], [], reasons=kept))
+                calls.append(found[-1])
         return found
 
     def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
