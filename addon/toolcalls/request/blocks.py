@@ -243,7 +243,7 @@ class GeminiHistory(BlockHistory):
     model = "model"
     writes_arguments = False
     has_ids = False
-    ids_last = False
+    ids_span_turns = False
     by_number = True
 
     def is_plain(self, message: Json) -> bool:

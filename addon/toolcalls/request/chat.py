@@ -20,7 +20,7 @@ from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, inste
 
 class ChatHistory(MessageHistory):
     inside = "tool_calls"
-    ids_last = False
+    ids_span_turns = False
 
     def read(self) -> None:
         self._has_custom = False

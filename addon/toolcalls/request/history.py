@@ -115,7 +115,7 @@ class History(ABC):
     """The key of a result's words."""
     part: ClassVar[str] = "text"
     """The type of a text in a list of parts."""
-    ids_last: ClassVar[bool] = True
+    ids_span_turns: ClassVar[bool] = True
     """Whether an id names one call of the whole history, and not only of its turn."""
     gives_ids: ClassVar[bool] = False
     """Whether calls with one id get ids of their own."""

@@ -113,7 +113,7 @@ def copies_of(history: History, change: Change) -> list[PastCall]:
         for call in turn.calls:
             if id(call.owner) not in again and call.id and change.touches(call.name):
                 # A host whose id toolfix restored gives one id to several calls.
-                scope = -1 if history.ids_last and call.id not in restored else number
+                scope = -1 if history.ids_span_turns and call.id not in restored else number
                 found[scope, call.id].append((call, number, call.id in answered))
     for of_one_id in found.values():
         alike: dict[str, list[tuple[PastCall, int, bool]]] = defaultdict(list)
