@@ -101,14 +101,7 @@ def mend_request(
         # It has a value that JSON does not have, such as NaN.
         return None
     change = Change(policy, refusals, tools, reading=False)
-    history = form(inside(whole))
-    if given:
-        # From the end, because items may be inserted.
-        for said in reversed(history.said()):
-            if said.number in given:
-                history.give_back(said, given[said.number], change)
-        history.read_again()
-    _run(history, change)
+    _change(form(inside(whole)), change, given)
     if not change.steps:
         return None
     if not change.steps.keys() <= LEFT:
@@ -142,6 +135,16 @@ def mend_frame(
         return None
     tell(changed.steps)
     return changed.body.decode("utf-8", "surrogatepass")
+
+
+def _change(history: History, change: Change, given: dict[int, GivenBack]) -> None:
+    if given:
+        # From the end, because items may be inserted.
+        for said in reversed(history.said()):
+            if said.number in given:
+                history.give_back(said, given[said.number], change)
+        history.read_again()
+    _run(history, change)
 
 
 def _needs_change(history: History, change: Change) -> bool:

@@ -203,14 +203,18 @@ def _pair(batches: Sequence[Batch], unclear: Set[str], change: Change) -> list[P
         words[stray.key].add(stray.words)
     change.count("cancelled call", sum(len(batch.missing) for batch in batches))
     change.count("result moved", len(moved))
-    change.count("repeated result", sum(not one.lost for one in left))
-    change.count("another result", sum(one.lost and one.second for one in left))
-    change.count("result without a call", sum(one.lost and not one.second for one in left))
+    _count_left(left, change)
     for one in left:
         mark = one.result.entry.get("cache_control")
         if one.second and not one.lost and mark is not None:
             answers[one.key].result.entry.setdefault("cache_control", mark)
     return [*moved, *left]
+
+
+def _count_left(left: list[Placed], change: Change) -> None:
+    change.count("repeated result", sum(not one.lost for one in left))
+    change.count("another result", sum(one.lost and one.second for one in left))
+    change.count("result without a call", sum(one.lost and not one.second for one in left))
 
 
 def _keep_in_position(batches: Sequence[Batch]) -> list[Placed]:

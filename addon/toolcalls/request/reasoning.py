@@ -384,13 +384,10 @@ def _may_lack(said: Said, support: ReasoningSupport) -> bool:
 
 
 def _thinking_is_off(request: Json) -> bool:
-    thinking = request.get("thinking")
-    kind = thinking.get("type") if isinstance(thinking, dict) else thinking
-    template = request.get("chat_template_kwargs")
+    thinking, template = request.get("thinking"), request.get("chat_template_kwargs")
     switches = [
-        request.get("enable_thinking"),
-        request.get("think"),
+        thinking.get("type") if isinstance(thinking, dict) else thinking,
         template.get("enable_thinking") if isinstance(template, dict) else None,
+        *(request.get(key) for key in ("enable_thinking", "think", "reasoning_effort")),
     ]
-    words = (kind, request.get("reasoning_effort"))
-    return False in switches or any(word in _OFF for word in words if isinstance(word, str)) or kind is False
+    return any(switch is False or (isinstance(switch, str) and switch in _OFF) for switch in switches)
