@@ -150,10 +150,11 @@ class ResponsesHistory(History):
     def fill(self, order: list[Json], gone: list[Placed | None], following: Json, change: Change) -> None:
         """Words come before the reasoning of the next item; reasoning that has lost its item goes."""
         at = len(order)
-        while at and order[at - 1].get("type") == "reasoning":
-            at -= 1
+        if any(one is None or one.lost for one in gone):
+            while at and order[at - 1].get("type") == "reasoning":
+                at -= 1
         reasoning = order[at:]
-        if following.get("type") == "reasoning" and any(one is None or one.lost for one in gone):
+        if following.get("type") == "reasoning":
             change.count("reasoning without its item", len(reasoning))
             reasoning = []
         order[at:] = [*(_as_text(one) for one in gone if kept_as_text([one])), *reasoning]
