@@ -195,6 +195,8 @@ def test_chat_histories_that_hosts_reject(came: list[Json], goes: list[Json], st
         [user(), calls("a"), {"role": "tool", "content": "no id"}, user()],
         [user(), {"role": "function", "name": "read", "content": "the old form"}],
         [user(), calls("a"), 7],
+        [user(), calls("a"), {"role": "assistant", "tool_calls": 7}],
+        [user(), calls("a"), {"role": "assistant", "tool_calls": {"0": "x"}}],
         [user(), calls("srvtoolu_1"), user()],
         [user(), calls("srvtoolu_1", "a"), tool("a"), says(), user()],
         [user(), calls("srvtoolu_1", "a"), tool("srvtoolu_1"), tool("a"), says()],
@@ -204,7 +206,8 @@ def test_chat_histories_that_hosts_reject(came: list[Json], goes: list[Json], st
 def test_what_hosts_take_and_what_nobody_can_know_stays(messages: list[Any]) -> None:
     different = copy.deepcopy(messages)
     for message in different:
-        for number, entry in enumerate((isinstance(message, dict) and message.get("tool_calls")) or ()):
+        made = message.get("tool_calls") if isinstance(message, dict) else None
+        for number, entry in enumerate(made if isinstance(made, list) else ()):
             entry["function"]["arguments"] = json.dumps({"n": number})
     assert mend("chat", json.dumps({"messages": different}).encode()) is None
 

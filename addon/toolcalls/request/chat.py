@@ -54,7 +54,7 @@ class ChatHistory(MessageHistory):
                 else:
                     self._has_custom = True
                     calls.append(PastCall(text(entry.get("id")), entry, entry, "", entries))
-        self.plain = self.plain and len(calls) == len(entries)
+        self.plain = self.plain and type(entries) is list and len(calls) == len(entries)
         return calls
 
     # Reasoning
