@@ -131,7 +131,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: thoughts are bounded", "../request/test_reasoning.py bounded_in_turns", "the oldest is forgotten",
-        ((ENGINE + "request/reasoning.py", "while len(self._turns) > self._most_turns or self.bytes > self._most_bytes:", "while False:"),),
+        ((ENGINE + "request/bounded.py", "while len(self._entries) > self._most or self.size > self._most_size:", "while False:"),),
     ),
     Mutation(
         "promise: nothing inflates", "../wire/test_inflation.py in_small_chunks", "the limit of what a body becomes",
@@ -143,7 +143,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: refusals have a limit in bytes", "../request/test_refusals.py too_long", "the limit in bytes",
-        ((ENGINE + "request/refusals.py", " or self._size > MAX_BYTES", ""),),
+        ((ENGINE + "request/bounded.py", " or self.size > self._most_size", ""),),
     ),
     Mutation(
         "promise: large bodies stream", "test_memory.py body_that_is_gathered", "`stream_large_bodies` is set",

@@ -16,7 +16,7 @@ from tests.validators.strict_hosts import Rejected
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
-from toolcalls.request.gemini import GeminiHistory
+from toolcalls.request.blocks import GeminiHistory
 from toolcalls.request.guidance import looped as sentence
 from toolcalls.request.history import CANCELLED
 from toolcalls.request.mend import Changed, mend_request
@@ -175,7 +175,7 @@ def test_gemini_answers_are_read_in_every_form(form: str) -> None:
     }[form]
     turn = read_answer("gemini", body)
     assert turn is not None
-    assert turn.extras == {"0": '"s"'}
+    assert turn.back.extras == {"0": '"s"'}
     assert read_answer("gemini", body.replace(b'"index": 0', b'"index": 1')) is None
 
 

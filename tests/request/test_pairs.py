@@ -132,6 +132,12 @@ SECOND = "[toolfix] Another result of a call that has one already"
             id="words of lost results behind a cancelled call",
         ),
         pytest.param(
+            [user("Summary."), tool("gone", "42"), tool("gone", "42"), says()],
+            [user(f"Summary.\n\n{LOST}:\n42"), says()],
+            {"result without a call": 1, "repeated result": 1},
+            id="compacted, and the result is there twice",
+        ),
+        pytest.param(
             [user(), calls("a"), tool("a"), tool("a"), says()],
             [user(), calls("a"), tool("a"), says()],
             {"repeated result": 1},
@@ -189,6 +195,8 @@ def test_chat_histories_that_hosts_reject(came: list[Json], goes: list[Json], st
         [user(), calls("a"), {"role": "tool", "content": "no id"}, user()],
         [user(), {"role": "function", "name": "read", "content": "the old form"}],
         [user(), calls("a"), 7],
+        [user(), calls("a"), {"role": "assistant", "tool_calls": 7}],
+        [user(), calls("a"), {"role": "assistant", "tool_calls": {"0": "x"}}],
         [user(), calls("srvtoolu_1"), user()],
         [user(), calls("srvtoolu_1", "a"), tool("a"), says(), user()],
         [user(), calls("srvtoolu_1", "a"), tool("srvtoolu_1"), tool("a"), says()],
@@ -198,7 +206,8 @@ def test_chat_histories_that_hosts_reject(came: list[Json], goes: list[Json], st
 def test_what_hosts_take_and_what_nobody_can_know_stays(messages: list[Any]) -> None:
     different = copy.deepcopy(messages)
     for message in different:
-        for number, entry in enumerate((isinstance(message, dict) and message.get("tool_calls")) or ()):
+        made = message.get("tool_calls") if isinstance(message, dict) else None
+        for number, entry in enumerate(made if isinstance(made, list) else ()):
             entry["function"]["arguments"] = json.dumps({"n": number})
     assert mend("chat", json.dumps({"messages": different}).encode()) is None
 
@@ -276,6 +285,12 @@ def turn(*blocks: Json) -> Json:
             [user(), uses("a", "b"), turn(result("a"), cancelled("b"))],
             {"cancelled call": 1},
             id="partly answered",
+        ),
+        pytest.param(
+            [user(), uses("a", "b", "c"), turn(result("a")), turn(result("b"), text())],
+            [user(), uses("a", "b", "c"), turn(result("a")), turn(result("b"), cancelled("c"), text())],
+            {"cancelled call": 1},
+            id="partly answered, in two messages: behind the last result",
         ),
         pytest.param(
             [user(), uses("a", thinking=True), user("No.")],

@@ -251,7 +251,7 @@ def test_the_pieces_of_reasoning_details_are_put_together() -> None:
     ]
     turn = read_answer("chat", stream(*deltas))
     assert turn is not None
-    assert json.loads(turn.fields["reasoning_details"]) == [
+    assert json.loads(turn.back.fields["reasoning_details"]) == [
         {"type": "reasoning.text", "text": "Hm.", "index": 0, "signature": "s"},
         {"type": "reasoning.encrypted", "data": "xyz", "index": 1},
     ]

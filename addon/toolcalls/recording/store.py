@@ -14,7 +14,7 @@ from typing import Any
 from ..engine import AUTO, PROTOCOLS
 from ..outcome import Outcome
 from ..policy import Policy, make_policy, read_options
-from ..request.given_back import GivenBack
+from ..request.answered import GivenBack
 from ..request.request import seed_of
 from .transcript import Frame, frames_in
 
@@ -87,7 +87,7 @@ class Recording:
     def given_back(self) -> dict[int, GivenBack]:
         """The remembered reasoning and signatures that were given back to the host with this request."""
         entries = self.flow.get("given_back", {}).items()
-        return {int(number): GivenBack.from_json(entry) for number, entry in entries}
+        return {int(number): GivenBack(**entry) for number, entry in entries}
 
     @property
     def request_steps(self) -> dict[str, int]:

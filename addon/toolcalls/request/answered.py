@@ -1,4 +1,4 @@
-"""Reads what a host sent beside the calls of an answer and may want back: reasoning, thinking blocks, signatures.
+"""What a host sent beside the calls of an answer and may want back: reasoning, thinking blocks, signatures.
 
 The host's own bytes are parsed once, when the answer is over, and only if they contain such a field.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from sys import getsizeof
 
 from ..mend.strict import write
@@ -16,8 +16,8 @@ from ..wire import sse
 from .history import Json
 
 DETAILS = "reasoning_details"
-FIELDS = {"chat": (DETAILS, "reasoning_content", "reasoning"), "ollama": ("thinking",)}
-"""Fields of a message with reasoning, by protocol. A host that sends several gets the first of them back."""
+FIELDS = (DETAILS, "reasoning_content", "reasoning", "thinking")
+"""Fields of a message with reasoning. A host that sends several gets the first of them back; Ollama's is the last."""
 EMPTY_FIELDS = ("reasoning_content", "reasoning")
 """The fields that hosts take with an empty text."""
 NO_REASONING = '""'
@@ -32,37 +32,56 @@ _MOST_LINES = 20_000
 
 
 @dataclass(slots=True)
+class GivenBack:
+    """What one message of the model gets back. Values are JSON texts."""
+
+    fields: dict[str, str] = field(default_factory=dict)
+    extras: dict[str, str] = field(default_factory=dict)
+    """By the number of the call in its message."""
+    blocks: list[str] = field(default_factory=list)
+    """Thinking blocks or reasoning items, which came before everything else."""
+
+    def __bool__(self) -> bool:
+        return bool(self.fields or self.extras or self.blocks)
+
+    def as_json(self) -> Json:
+        """The form in flow.json."""
+        return asdict(self)
+
+
+@dataclass(slots=True)
 class AnsweredTurn:
-    """One answer: what identifies it, and what its host may want back, as JSON texts."""
+    """One answer: what identifies it, and what its host may want back."""
 
     ids: list[str] = field(default_factory=list)
     text: str = ""
-    fields: dict[str, str] = field(default_factory=dict)
-    extras: dict[str, str] = field(default_factory=dict)
-    """By the id of the call, or by its number if calls have no ids."""
-    blocks: list[str] = field(default_factory=list)
-    """Thinking blocks or reasoning items, which came before everything else."""
+    back: GivenBack = field(default_factory=GivenBack)
+    """Its extras are by the id of the call, or by its number if calls have no ids."""
     ambiguous: bool = False
     """Two conversations alike were answered with different reasoning, so nobody knows whose turn is meant."""
     unknown: bool = False
     """No reasoning was found in it. It is kept because another conversation may be like this one."""
 
-    def __bool__(self) -> bool:
-        return bool(self.fields or self.extras or self.blocks)
-
-    def has_reasoning_of(self, other: AnsweredTurn) -> bool:
-        """Whether both turns have the same reasoning and signatures."""
-        return (self.fields, self.extras, self.blocks) == (other.fields, other.extras, other.blocks)
-
     def without_reasoning(self) -> AnsweredTurn:
         """What is known of this turn if it may be that of another conversation: the fields that it had."""
-        fields = {key: NO_REASONING for key in self.fields if key in EMPTY_FIELDS}
-        return AnsweredTurn(self.ids, self.text, fields, ambiguous=True)
+        fields = {key: NO_REASONING for key in self.back.fields if key in EMPTY_FIELDS}
+        return AnsweredTurn(self.ids, self.text, GivenBack(fields), ambiguous=True)
 
     @property
     def size(self) -> int:
         """The size in memory: one character outside Latin-1 doubles or quadruples the size of its text."""
-        return sum(map(getsizeof, (*self.ids, self.text, *self.fields.values(), *self.extras.values(), *self.blocks)))
+        back = self.back
+        return sum(map(getsizeof, (*self.ids, self.text, *back.fields.values(), *back.extras.values(), *back.blocks)))
+
+
+def has_reasoning(message: Json) -> bool:
+    """Whether the client itself sends reasoning with a message of Chat, Ollama or Messages."""
+    for key in (*FIELDS, "reasoning_opaque"):
+        if message.get(key) is not None:
+            return True
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else ()
+    return any(isinstance(block, dict) and block.get("type") in THINKING for block in blocks)
 
 
 def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
@@ -76,7 +95,7 @@ def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
         turn = read(_objects(body))
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, RecursionError):
         return None
-    return turn or None
+    return turn if turn.back else None
 
 
 def _objects(body: bytes) -> Iterator[Json]:
@@ -109,16 +128,12 @@ def _joined(entry: Json) -> Json:
 
 
 def _chat(answers: Iterable[Json]) -> AnsweredTurn:
+    """An answer of Chat, or of Ollama, whose calls have no ids."""
     turn = AnsweredTurn()
     whole: Json = {}
     details: list[Json] = []
-    ids: dict[str, None] = {}
-    for choices in (answer.get("choices") or [{}] for answer in answers):
-        [choice] = choices
-        if choice.get("index"):
-            raise ValueError("several answers")
-        message = choice.get("message") or choice.get("delta") or {}
-        for key in ("content", *FIELDS["chat"]):
+    for message in map(_message_in, answers):
+        for key in ("content", *FIELDS):
             value = message.get(key)
             if isinstance(value, str):
                 _grow(whole, key, value)
@@ -126,16 +141,27 @@ def _chat(answers: Iterable[Json]) -> AnsweredTurn:
                 _add_details(details, value or ())
         for call in message.get("tool_calls") or ():
             if call.get("id"):
-                ids.setdefault(call["id"])
-            if EXTRA in call and ids:
-                turn.extras[call.get("id") or next(reversed(ids))] = write(call[EXTRA])
+                turn.ids.append(call["id"])
+            if EXTRA in call and turn.ids:
+                turn.back.extras[call.get("id") or turn.ids[-1]] = write(call[EXTRA])
     whole = _joined(whole)
-    turn.ids, turn.text = list(ids), whole.get("content", "")
-    turn.fields = {DETAILS: write([*map(_joined, details)])} if details else {}
-    for key in FIELDS["chat"]:
+    turn.text = whole.pop("content", "")
+    if details:
+        turn.back.fields[DETAILS] = write([*map(_joined, details)])
+    for key in FIELDS:
         if key in whole:
-            turn.fields.setdefault(key, write(whole[key]))
+            turn.back.fields.setdefault(key, write(whole[key]))
     return turn
+
+
+def _message_in(answer: Json) -> Json:
+    """The message in a chunk or a document: an object of Ollama's has it itself."""
+    if "message" in answer:
+        return answer["message"] or {}
+    [choice] = answer.get("choices") or [{}]
+    if choice.get("index"):
+        raise ValueError("several answers")
+    return choice.get("message") or choice.get("delta") or {}
 
 
 def _add_details(details: list[Json], pieces: Iterable[Json]) -> None:
@@ -167,9 +193,9 @@ def _messages(answers: Iterable[Json]) -> AnsweredTurn:
     for number, index in enumerate(sorted(blocks)):
         block = _joined(blocks[index])
         if block["type"] in THINKING:
-            if number > len(turn.blocks):
+            if number > len(turn.back.blocks):
                 raise ValueError("thinking between other blocks belongs where it was")
-            turn.blocks.append(write(block))
+            turn.back.blocks.append(write(block))
         elif block["type"] == "tool_use":
             turn.ids.append(block["id"])
         elif block["type"] == "text":
@@ -188,25 +214,14 @@ def _responses(answers: Iterable[Json]) -> AnsweredTurn:
     for number, index in enumerate(sorted(items)):
         item = items[index]
         if item["type"] == "reasoning":
-            if number > len(turn.blocks) or not item.get("encrypted_content"):
+            if number > len(turn.back.blocks) or not item.get("encrypted_content"):
                 raise ValueError("reasoning between other items, or reasoning that only the server has")
-            turn.blocks.append(write(item))
+            turn.back.blocks.append(write(item))
         elif item["type"] in ("function_call", "custom_tool_call"):
             turn.ids.append(item["call_id"])
         else:
             raise ValueError("reasoning belongs to the item behind it, and that is no call")
     return turn
-
-
-def _ollama(answers: Iterable[Json]) -> AnsweredTurn:
-    whole: Json = {}
-    for message in (answer.get("message") or {} for answer in answers):
-        for key in ("content", "thinking"):
-            if isinstance(message.get(key), str):
-                _grow(whole, key, message[key])
-    whole = _joined(whole)
-    fields = {"thinking": write(whole["thinking"])} if "thinking" in whole else {}
-    return AnsweredTurn(text=whole.get("content", ""), fields=fields)
 
 
 def _gemini(answers: Iterable[Json]) -> AnsweredTurn:
@@ -219,7 +234,7 @@ def _gemini(answers: Iterable[Json]) -> AnsweredTurn:
             if part.get("functionCall", {}).get("name"):
                 turn.ids.append(part["functionCall"]["name"])
                 if part.get(SIGNATURE):
-                    turn.extras[str(len(turn.ids) - 1)] = write(part[SIGNATURE])
+                    turn.back.extras[str(len(turn.ids) - 1)] = write(part[SIGNATURE])
     return turn
 
 
@@ -227,7 +242,7 @@ _READERS: dict[str, tuple[Callable[[Iterable[Json]], AnsweredTurn], tuple[bytes,
     "chat": (_chat, (b'"reasoning', b'"extra_content"')),
     "messages": (_messages, (b'"thinking"', b'"redacted_thinking"')),
     "responses": (_responses, (b'"encrypted_content"',)),
-    "ollama": (_ollama, (b'"thinking"',)),
+    "ollama": (_chat, (b'"thinking"',)),
     "gemini": (_gemini, (b'"thoughtSignature"',)),
 }
 """How the answers of a protocol are read, and what must be in them for that."""

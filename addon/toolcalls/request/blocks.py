@@ -1,37 +1,36 @@
-"""Histories whose calls and results are blocks of messages: the user's next turn begins with the calls' results.
+"""Histories whose calls and results are blocks of messages: those of Messages and Gemini requests.
 
-Consecutive messages of one role are one turn. Nothing in a message of the model is moved, because the blocks around
-thinking must stay unchanged. A copy of a call has the same id, name and arguments; one without a result is removed,
-and its message if nothing is left. Ids that toolfix restored for a host that repeats ids prove nothing, and two
-copies with a result each both stay: hosts that repeat ids accept them.
+Consecutive messages of one role are one turn, and the user's next turn begins with the results of the calls. Nothing
+in a message of the model is moved, because the blocks around thinking must stay unchanged.
 """
 
 from __future__ import annotations
 
+import json
 from abc import abstractmethod
-from collections import defaultdict
-from collections.abc import Iterator
-from itertools import pairwise, takewhile
-from typing import ClassVar
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Set
+from functools import partial
+from itertools import count
+from typing import Any
 
-from ..mend.strict import write
+from ..ids import MESSAGES_ID
+from ..mend.strict import read
+from .answered import SIGNATURE, GivenBack, has_reasoning
 from .change import Change
-from .history import History, Json, PastCall, PastResult, Said, Turn, remove, same
-from .pairs import Batch, Pairing, Placed, instead_of, kept_as_text, pair, read_batches
+from .history import CANCELLED, Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, remove, text
+from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
 
-class BlockHistory(History):
-    model: ClassVar[str] = "assistant"
-    """The role of the model."""
-    results_lead: ClassVar[bool] = True
-    """Whether a result behind another block is rejected."""
+class BlockHistory(MessageHistory):
+    turn_is_message = False
 
     @abstractmethod
     def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
         """The call in a block."""
 
     @abstractmethod
-    def result_in(self, block: Json, owner: list[Json]) -> PastResult | None:
+    def result_in(self, block: Json) -> PastResult | None:
         """The result in a block; its id is empty if the client does not have to send it."""
 
     @abstractmethod
@@ -39,251 +38,292 @@ class BlockHistory(History):
         """Whether this is a message as the host expects it, though it may be of another role, or without blocks."""
 
     @abstractmethod
-    def can_stand_alone(self, block: Json) -> bool:
-        """Whether the host accepts a message with this block alone."""
-
-    @abstractmethod
-    def cancelled(self, key: str, call: PastCall) -> Json:
-        """The block that says that a call has no result."""
-
-    @abstractmethod
     def of_user(self, words: str) -> Json:
         """A block with words of the user."""
 
-    def read(self) -> None:
-        self.empty = False
-        """There is an empty text."""
-        turn: Turn | None = None
-        of_model = False
-        for message in self.entries:
-            if type(message) is not dict:
-                self.plain = False
-                continue
-            role, blocks = message.get("role"), message.get(self.inside)
-            if type(blocks) is not list or (role != "user" and role != self.model):
-                self.plain = self.plain and self.is_plain(message)
-                blocks = blocks if type(blocks) is list else []
-            if role == self.model:
-                if not of_model:
-                    of_model, turn = True, None
-                turn = self._read_model(message, blocks, turn)
-            else:
-                of_model = False
-                if turn is None:
-                    turn = Turn([], [], [], [])
-                    self.turns.append(turn)
-                turn.behind.append(message)
-                self._read_user(blocks, turn)
-        self.odd = self.odd or not all(map(self.is_paired, self.turns))
-
-    def _read_model(self, message: Json, blocks: list[Json], turn: Turn | None) -> Turn | None:
-        """Read a message of the model; returns the turn that it belongs to, if that has calls."""
-        found = False
+    def read_message(self, number: int, message: Json) -> Said:
+        role, blocks = message.get("role"), message.get(self.inside)
+        by_model = role == self.model
+        calls: list[PastCall] = []
+        results: list[PastResult] = []
+        said = Said(number, "model" if by_model else "user", blocks, calls, results, speaks=not blocks)
+        if type(blocks) is not list:
+            said.speaks, blocks = True, []
+            self.plain = self.plain and self.is_plain(message)
+        elif not by_model and role != "user":
+            self.plain = self.plain and self.is_plain(message)
         for block in blocks:
             if type(block) is not dict:
                 self.plain = False
-            elif (call := self.call_in(block, blocks)) is not None:
-                found = True
-                if turn is None:
-                    turn = Turn([], [], [], [])
-                    self.turns.append(turn)
-                turn.calls.append(call)
-            elif block.get("text") == "":
-                self.empty = True
-        if turn is not None and found:
-            turn.messages.append(message)
-        elif self.turns:
-            self.turns[-1].spoken = True
-        return turn
-
-    def _read_user(self, blocks: list[Json], turn: Turn) -> None:
-        """Read a message of the user behind the calls of a turn."""
-        for block in blocks:
-            if type(block) is not dict:
-                self.plain = False
-            elif (result := self.result_in(block, blocks)) is not None:
-                if turn.spoken and self.results_lead:
-                    self.odd = True
-                turn.results.append(result)
+            elif by_model and (call := self.call_in(block, blocks)) is not None:
+                calls.append(call)
+            elif not by_model and (result := self.result_in(block)) is not None:
+                result.displaced = said.speaks
+                results.append(result)
             else:
-                turn.spoken = True
-                if block.get("text") == "":
-                    self.empty = True
-        if not blocks:
-            turn.spoken = True
-
-    # Reasoning
-
-    def said(self) -> list[Said]:
-        calls: dict[int, list[PastCall]] = defaultdict(list)
-        results: dict[int, list[PastResult]] = defaultdict(list)
-        for turn in self.turns:
-            for call in turn.calls:
-                calls[id(call.owner)].append(call)
-            for result in turn.results:
-                results[id(result.owner)].append(result)
-        found: list[Said] = []
-        for number, message in enumerate(self.entries):
-            if type(message) is dict:
-                content, role = message.get(self.inside), message.get("role")
-                if role == self.model:
-                    made = calls.get(id(content), [])
-                    found.append(Said(number, "model", content, made, [], self.reasons(message, made)))
-                elif id(content) in results:
-                    found.append(Said(number, "results", content, [], results[id(content)]))
-                else:
-                    found.append(Said(number, "user" if role == "user" or self.by_number else "results", content))
-        return found
-
-    @abstractmethod
-    def reasons(self, message: Json, calls: list[PastCall]) -> bool:
-        """Whether the client sends the reasoning of a message itself, or none can be missing."""
-
-    # Copies and pairs
-
-    def arrange(self, change: Change) -> None:
-        self.arrange_ids(change)
-        batches, unclear = read_batches(self, change)
-        pairing = pair(batches, unclear, change)
-        by_turn = {id(batch.turn): batch for batch in batches}
-        displaced = {one for batch in batches for one in self._displaced(batch)}
-        change.count("result moved", len(displaced))
-        if not (displaced or pairing.leaving or any(batch.missing for batch in batches)):
-            return
-        first = {id(turn.behind[0]): turn for turn in self.turns if turn.behind}
-        order: list[Json] = []
-        for message in self.entries:
-            if message.get("role") == self.model:
-                order.append(message)
-            elif (turn := first.get(id(message))) is not None:
-                self._write(turn, by_turn.get(id(turn)), pairing, displaced, order)
-        if self.turns and not self.turns[-1].behind:
-            self._write(self.turns[-1], by_turn.get(id(self.turns[-1])), pairing, displaced, order)
-        self.entries[:] = order
-
-    def arrange_ids(self, change: Change) -> None:
-        """Let every call have an id of its own, as far as the host wants that."""
-        self.drop_copies(change)
+                said.speaks = True
+                self.empty = self.empty or block.get("text") == ""
+        if results or not (by_model or self.by_number or role == "user"):
+            said.role = "results"
+        return said
 
     def drop_copies(self, change: Change) -> None:
-        """Remove the calls that only repeat others, and messages of which nothing is left."""
-        doubled, copies = self._copies(change)
-        removed = {id(call.entry) for call in copies}
-        changed: list[tuple[list[Json], list[Json]]] = []
-        for message in (message for turn in self.turns for message in turn.messages if doubled or copies):
-            blocks = message[self.inside]
-            left = [block for block in blocks if id(block) not in removed]
-            if len(left) < len(blocks):
-                if any(map(self.can_stand_alone, left)):
-                    changed.append((blocks, left))
-                else:
-                    doubled.append(message)
-        change.count("repeated message", len(doubled))
-        change.count("repeated call", sum(len(blocks) - len(left) for blocks, left in changed))
-        for blocks, left in changed:
-            blocks[:] = left
-        if doubled or changed:
-            remove(self.entries, doubled)
-            self.read_again()
+        drop_copies(self, change)
 
-    def _copies(self, change: Change) -> tuple[list[Json], list[PastCall]]:
-        """The messages that repeat the one before them, and the calls in others that are copies."""
-        doubled: list[Json] = []
-        copies: list[PastCall] = []
-        calls_by_id: dict[str, list[tuple[PastCall, int, bool]]] = defaultdict(list)
-        restored = change.ids_given_back()
-        for number, turn in enumerate(self.turns):
-            if self.by_number:
-                # The host accepts a turn with as many results as calls; otherwise only the calls of this turn matter.
-                copies += _surplus(calls_by_id)
-                calls_by_id.clear()
-                if len(turn.calls) == len(turn.results):
-                    continue
-            again = [after for before, after in pairwise(turn.messages) if same(before, after)]
-            doubled += again
-            gone = {id(message[self.inside]) for message in again}
-            answered = {result.id for result in turn.results}
-            for call in turn.calls:
-                if call.id and call.id not in restored and change.touches(call.name) and id(call.owner) not in gone:
-                    calls_by_id[call.id].append((call, number, call.id in answered))
-        return doubled, [*copies, *_surplus(calls_by_id)]
+    def arrange(self, change: Change) -> None:
+        self.drop_copies(change)
+        arrange(self, change, partial(batches_of, self))
 
-    def _displaced(self, batch: Batch) -> list[Placed]:
-        """The results of a turn that are behind another block."""
-        leading: set[int] = set()
-        for message in batch.turn.behind if self.results_lead else ():
-            blocks = message.get(self.inside)
-            if not isinstance(blocks, list):
-                break
-            results = [*takewhile(lambda block: self.result_in(block, []) is not None, blocks)]
-            leading.update(map(id, results))
-            if len(results) < len(blocks):
-                break
-        return [one for one in batch.kept if self.results_lead and id(one.result.entry) not in leading]
+    def parts(self) -> list[Json]:
+        """The messages of the model, and the blocks of all others."""
+        self._homes: dict[int, Json] = {}
+        """The message that each part is in, or is."""
+        parts: list[Json] = []
+        for message in self.entries:
+            blocks = message.get(self.inside) if message.get("role") != self.model else None
+            inside = blocks if blocks and isinstance(blocks, list) else [message]
+            self._homes.update((id(one), message) for one in inside)
+            parts += inside
+        return parts
 
-    def _write(
-        self, turn: Turn, batch: Batch | None, pairing: Pairing, displaced: set[Placed], order: list[Json]
-    ) -> None:
-        """Add the user's messages of a turn to `order`, with the results that the turn keeps, gets and lacks."""
-        if batch is None:
-            order += turn.behind
+    def put(self, parts: list[Json], added: Set[int]) -> None:
+        """Put the blocks into messages again, an added result into that of the result before it or a new one."""
+        self.entries.clear()
+        last: Json | None = None
+        """The message that the block before is in."""
+        for part in parts:
+            home = last if id(part) in added else self._homes[id(part)]
+            if home is part:
+                self.entries.append(part)
+                last = None
+                continue
+            if home is None or home is not last:
+                last = {"role": "user"} if home is None else home
+                last[self.inside] = []
+                self.entries.append(last)
+            last[self.inside].append(part)
+
+    def fill(self, order: list[Json], gone: list[Placed | None], following: Json, change: Change) -> None:
+        """Words take the place of a result, or form a message at the end of the turn if results stay in it."""
+        ends = not following or following.get("role") == self.model
+        lost = [one for one in gone if one is not None and kept_as_text([one])]
+        if self.result_in(following) is not None or not (ends or all(one is None or one.alone for one in gone)):
             return
-        staying = set(batch.kept) - displaced
-        leaving = {id(one.result.entry): one for one in batch.results if one in pairing.leaving or one in displaced}
-        orphans = [one for one in leaving.values() if one in pairing.orphans]
-        calls = dict(zip(batch.keys, turn.calls, strict=True))
-        added = [one.result.entry for one in (*batch.kept, *batch.late) if one not in staying]
-        added += [self.cancelled(key, calls[key]) for key in batch.missing]
-        first = turn.behind[0].get(self.inside) if turn.behind else None
-        in_first = {id(one.result.entry) for one in staying if one.result.owner is first}
-        lead = len(in_first)
-        if added and not (first and id(first[0]) in in_first):
-            order.append(self._of_user(added))
-            added = []
-        written = len(order)
-        for message in turn.behind:
-            blocks = message.get(self.inside)
-            if isinstance(blocks, list):
-                left = [block for block in blocks if id(block) not in leaving]
-                if not staying:
-                    left = [*self._left(blocks, leaving, pairing)]
-                if blocks is first:
-                    left[lead:lead] = added
-                if blocks and not left:
-                    continue
-                blocks[:] = left
+        if lost and lost[0].alone:
+            for one in lost:
+                block = self.of_user(kept_as_text([one]))
+                self._homes[id(block)] = self._homes[id(one.result.entry)]
+                order.append(block)
+        elif lost or (ends and (not order or order[-1].get("role") == self.model)):
+            message = {"role": "user", self.inside: [self.of_user(instead_of(gone))]}
+            self._homes[id(message)] = message
             order.append(message)
-        if staying and (words := kept_as_text(orphans)):
-            order.append(self._of_user([self.of_user(words)]))
-        if turn.behind and len(order) == written and not (batch.kept or batch.late or batch.missing):
-            order.append(self._of_user([self.of_user(instead_of([*leaving.values()], pairing))]))
-
-    def _left(self, blocks: list[Json], leaving: dict[int, Placed], pairing: Pairing) -> Iterator[Json]:
-        """The blocks of a message without the results that leave it, whose words stay if their call is gone."""
-        for block in blocks:
-            one = leaving.get(id(block))
-            if one is None:
-                yield block
-            elif one in pairing.orphans and (words := kept_as_text([one])):
-                yield self.of_user(words)
-
-    def _of_user(self, blocks: list[Json]) -> Json:
-        return {"role": "user", self.inside: blocks}
+        gone.clear()
 
 
-def _surplus(calls_by_id: dict[str, list[tuple[PastCall, int, bool]]]) -> Iterator[PastCall]:
-    """The copies to remove. `calls_by_id`: each with the number of its turn, and whether its result follows that.
+class MessagesHistory(BlockHistory):
+    """`tool_use` blocks, and the `tool_result` blocks with which the next turn begins.
 
-    A call stays once in every turn that is followed by its result; if there is no such turn, only the first stays.
+    The ids of calls are unique: a call that has the id of an earlier one gets another, and so does its result.
+    Moved results get a message of their own if text would follow them: MiniMax rejects text behind a result in the
+    same message, and accepts it in the next one.
     """
-    for of_one_id in calls_by_id.values():
-        alike: dict[str, list[tuple[PastCall, int, bool]]] = defaultdict(list)
-        for found in of_one_id if len(of_one_id) > 1 else ():
-            content = {key: value for key, value in found[0].body.items() if key != "cache_control"}
-            alike[write(content)].append(found)
-        for copies in alike.values():
-            kept = {turn for _, turn, answered in copies if answered} or {copies[0][1]}
-            for call, turn, _ in copies:
-                if turn not in kept:
-                    yield call
-                kept.discard(turn)
+
+    result_id = "tool_use_id"
+    gives_ids = True
+    writes_arguments = False
+
+    def has_oddities(self) -> bool:
+        ids = [call.id for turn in self.turns for call in turn.calls]
+        return len(set(ids)) < len(ids) or any(one.displaced for turn in self.turns for one in turn.results)
+
+    def is_plain(self, message: Json) -> bool:
+        return message.get("role") in ("user", "assistant") and isinstance(message.get("content"), str | list)
+
+    def reasons(self, said: Said) -> bool:
+        return has_reasoning(self.entries[said.number])
+
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        change.count("reasoning given back")
+        own = said.content if isinstance(said.content, list) else [self.of_user(said.content)]
+        self.entries[said.number]["content"] = [*map(read, back.blocks), *own]
+
+    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
+        if block.get("type") == "tool_use":
+            return PastCall(text(block.get("id")), block, block, "input", owner)
+        return None
+
+    def result_in(self, block: Json) -> PastResult | None:
+        if block.get("type") != "tool_result":
+            return None
+        identity = text(block.get("tool_use_id"))
+        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block)
+
+    def can_stand_alone(self, block: Any) -> bool:
+        """Whether a message may consist of this block alone. Thinking alone is no message."""
+        if not isinstance(block, dict):
+            return False
+        if block.get("type") == "text":
+            return bool(block.get("text"))
+        return block.get("type") not in (None, "thinking", "redacted_thinking")
+
+    def cancelled(self, key: str, call: PastCall) -> Json:
+        return {"type": "tool_result", "tool_use_id": key, "content": CANCELLED, "is_error": True}
+
+    def of_user(self, words: str) -> Json:
+        return {"type": "text", "text": words}
+
+    def drop_empty(self, change: Change) -> None:
+        for message in self.entries if self.empty else ():
+            blocks = message.get("content") if isinstance(message, dict) else None
+            # If a whole text was a call, the client still keeps its empty block.
+            if isinstance(blocks, list) and any(map(self.can_stand_alone, blocks)):
+                empty = [one for one in objects_in(blocks) if one.get("type") == "text" and one.get("text") == ""]
+                change.count("empty text", len(empty))
+                remove(blocks, empty)
+
+    def drop_copies(self, change: Change) -> None:
+        # An id that toolfix restored, or with characters that Anthropic rejects, is of a host that repeats ids and
+        # gets its own back.
+        called = Counter(call.id for turn in self.turns for call in turn.calls)
+        repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
+        repeated -= change.ids_given_back()
+        super().drop_copies(change)
+        if repeated:
+            self._give_own_ids(repeated, set(called), change)
+
+    def _give_own_ids(self, repeated: set[str], used: set[str], change: Change) -> None:
+        """Give every call but the first with a repeated id an id of its own, and the same to its result.
+
+        `used`: the ids of all calls.
+        """
+        change.begin()
+        seen: set[str] = set()
+        numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(2))
+
+        def another(identity: str) -> str:
+            chosen = next(one for number in numbers[identity] if (one := f"{identity}_{number}") not in used)
+            used.add(chosen)
+            return chosen
+
+        for turn in self.turns:
+            now: dict[str, list[str]] = defaultdict(list)
+            """The ids that the calls of the turn have now, by the id that they had."""
+            for call in turn.calls:
+                if (old := call.id) in repeated:
+                    if old in seen and change.touches(call.name):
+                        change.count("repeated id")
+                        self.set_id(call, another(old))
+                    seen.add(old)
+                    now[old].append(call.id)
+            for result in turn.results:
+                if (old := result.id) in repeated:
+                    ids = now[old]
+                    # A result elsewhere may be that of any of these calls, so it becomes one of no call.
+                    result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
+                    del ids[: len(ids) > 1]
+
+
+_CALL = ("functionCall", "function_call")
+_RESULT = ("functionResponse", "function_response")
+
+
+class GeminiHistory(BlockHistory):
+    """A turn with `functionCall` parts is followed by as many `functionResponse` parts.
+
+    Google counts them and rejects a history if the numbers differ. If they are equal, nothing is changed. Most calls
+    have no ids; then a result of the next turn answers the call with its tool's name, and a turn with two calls of
+    one tool stays unchanged.
+    """
+
+    list_key = "contents"
+    result_id = "id"
+    content = "response"
+    inside = "parts"
+    model = "model"
+    writes_arguments = False
+    has_ids = False
+    ids_span_turns = False
+    by_number = True
+
+    def is_plain(self, message: Json) -> bool:
+        return isinstance(message.get("parts"), list)
+
+    def read_message(self, number: int, message: Json) -> Said:
+        said = super().read_message(number, message)
+        if isinstance(said.content, list):
+            said.content = [part for part in said.content if not (isinstance(part, dict) and part.get("thought"))]
+        return said
+
+    def reasons(self, said: Said) -> bool:
+        return not said.calls or self.is_signed(said.calls[0])
+
+    def is_signed(self, call: PastCall) -> bool:
+        return any(call.entry.get(key) for key in (SIGNATURE, "thought_signature"))
+
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        for number, signature in back.extras.items():
+            change.count("signature given back")
+            said.calls[int(number)].entry[SIGNATURE] = read(signature)
+
+    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
+        call = _entry_in(block, _CALL)
+        if call is None:
+            return None
+        return PastCall(text(call.get("id")), block, call, "args" if call.get("args") is not None else "", owner)
+
+    def set_id(self, call: PastCall, identity: str) -> None:
+        call.id = call.body["id"] = identity
+
+    def result_in(self, block: Json) -> PastResult | None:
+        result = _entry_in(block, _RESULT)
+        return None if result is None else PastResult(text(result.get("id")), block, result)
+
+    def is_paired(self, turn: Turn) -> bool:
+        """Google only counts them."""
+        return len(turn.calls) == len(turn.results)
+
+    def keys(self, turn: Turn) -> tuple[list[str], list[str]]:
+        if self.is_paired(turn):
+            keys = [f"{id(turn)}\0{number}" for number in range(len(turn.calls))]
+            return keys, keys
+        entries: list[PastCall | PastResult] = [*turn.calls, *turn.results]
+        known = [one.id for one in entries]
+        if not all(known):
+            names = [one.body.get("name") for one in entries]
+            known = [f"{id(turn)}\0{name}" if name else "" for name in names]
+        return known[: len(turn.calls)], known[len(turn.calls) :]
+
+    def can_stand_alone(self, block: Json) -> bool:
+        return not block.get("thought")
+
+    def words_of(self, result: PastResult) -> str:
+        at, response = self.words_at(result), result.body.get("response")
+        if at is not None:
+            return str(at[0][at[1]])
+        # This becomes part of a text, so a number that JSON does not have is no reason to fail.
+        return json.dumps(response) if isinstance(response, dict) and response else ""
+
+    def words_at(self, result: PastResult) -> tuple[Json, str] | None:
+        """The only value of the response, if that is a text."""
+        response = result.body.get("response")
+        if not isinstance(response, dict) or [*map(type, response.values())] != [str]:
+            return None
+        return response, next(iter(response))
+
+    def cancelled(self, key: str, call: PastCall) -> Json:
+        known = {"id": call.id} if call.id else {}
+        return {"functionResponse": {**known, "name": call.name, "response": {"error": CANCELLED}}}
+
+    def of_user(self, words: str) -> Json:
+        return {"text": words}
+
+    def arrange(self, change: Change) -> None:
+        # With `cachedContent`, calls may be in the context that the server keeps.
+        if not self.request.get("cachedContent"):
+            super().arrange(change)
+
+
+def _entry_in(part: Json, spellings: tuple[str, ...]) -> Json | None:
+    """The object under one of these keys: Gemini's JSON has two spellings for each."""
+    return next((part[key] for key in spellings if isinstance(part.get(key), dict)), None)

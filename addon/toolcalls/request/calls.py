@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 from ..ids import MARK, restore
@@ -17,13 +18,12 @@ from ..mend.strict import write
 from ..sizes import parts_in
 from ..tools.declared import INVALID
 from .change import Change
-from .history import History, Json, PastCall, by_owner, remove, same
+from .history import History, Json, PastCall
 
 ARGUMENTS_LEFT = "arguments left as they came"
 NAME_LEFT = "name left as it came"
 _BROKEN = 100
 """What broken arguments, or a name that is none, count at least."""
-_NOT_COMPARED = ("id", "call_id", "status", "cache_control")
 MAX_KNOWN = 65_536
 
 
@@ -31,42 +31,35 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
-class KnownArguments:
+_read = json.JSONDecoder(parse_constant=_no_constant).decode
+
+
+@lru_cache
+def _one(keys: frozenset[str]) -> frozenset[str]:
+    """Each set once: most calls of a tool have the same keys."""
+    return keys
+
+
+class KnownArguments(dict[int, frozenset[str]]):
     """The keys of argument texts, by hash, because every request contains the whole history again.
 
     If there are too many, all are forgotten.
     """
 
-    __slots__ = ("_keys", "_read", "_sets")
-
-    def __init__(self) -> None:
-        self._keys: dict[int, frozenset[str]] = {}
-        self._sets: dict[frozenset[str], frozenset[str]] = {}
-        """Each set once: most calls of a tool have the same keys."""
-        self._read = json.JSONDecoder(parse_constant=_no_constant).decode
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def forget(self) -> None:
-        self._keys.clear()
-        self._sets.clear()
-
     def keys_of(self, written: str) -> frozenset[str] | None:
         """The keys of the object that this text is; None if it is not one strict JSON object."""
-        known = self._keys.get(hash(written))
+        known = self.get(hash(written))
         if known is not None:
             return known
         try:
-            value = self._read(written)
+            value = _read(written)
         except (ValueError, RecursionError):
             return None
         if type(value) is not dict:
             return None
-        keys = frozenset(value)
-        if len(self._keys) >= MAX_KNOWN:
-            self.forget()
-        self._keys[hash(written)] = self._sets.setdefault(keys, keys)
+        if len(self) >= MAX_KNOWN:
+            self.clear()
+        self[hash(written)] = keys = _one(frozenset(value))
         return keys
 
 
@@ -84,44 +77,34 @@ class Calls:
         """The calls so far, by the id that the client knows."""
         self.named: dict[str, str] = {}
         """The names that were given to calls without a name, by the ids that the client knows."""
-        self.shared: set[str] = set()
-        """Ids that several different calls of one message share: only the order tells their results apart."""
-        self._names: set[str] = set()
-        """The names that are some."""
         self._read: dict[str, Mended] = {}
         """Broken arguments that were read: the arguments, a name and the guidance need them."""
 
     def mend(self, calls: Sequence[PastCall]) -> None:
-        """Mend the calls of a turn, which the client sent in one message or more."""
+        """Mend the calls of a turn."""
         ours = False
         for call in calls:
             self.noted[call.id] = call
             if call.key and self._change.policy.request:
-                self.mend_call(call.body, call.key, call.id)
+                self.mend_call(call)
             ours = ours or MARK in call.id
-        if ours or len(calls) > 1:
-            for batch in by_owner(calls):
-                kept = self._without_repetitions(batch)
-                self.noted.update((call.id, call) for call in kept)
-                self._give_back_ids(kept)
+        if ours:
+            self._give_back_ids(calls)
 
-    def mend_call(self, body: Json, key: str, identity: str = "") -> None:
-        """Mend the name and the arguments of a call; `key`: that of the arguments."""
-        name, given = body.get("name"), body.get(key)
-        if (type(name) is not str or name not in self._names) and not self._history.by_number:
-            if is_name(name):
-                self._names.add(name)
-            else:
-                name = self._mend_name(body, given, identity)
+    def mend_call(self, call: PastCall) -> None:
+        """Mend the name and the arguments of a call."""
+        name, given = call.name, call.given
+        if not self._history.by_number and not is_name(name):
+            name = self._mend_name(call)
         if self._history.writes_arguments:
             sound = type(given) is str and known_arguments.keys_of(given) is not None
         else:
             sound = type(given) is dict
         if not sound and self._change.touches(name):
-            self._mend_arguments(body, key)
+            self._mend_arguments(call)
 
-    def _mend_arguments(self, body: Json, key: str) -> None:
-        change, given = self._change, body.get(key)
+    def _mend_arguments(self, call: PastCall) -> None:
+        change, given = self._change, call.given
         change.begin()
         meant = self.meant(given)
         if meant is None:
@@ -130,9 +113,9 @@ class Calls:
         written = write(meant) if self._history.writes_arguments else meant
         if written != given:
             change.count("arguments")
-            body[key] = written
+            call.body[call.key] = written
 
-    def _mend_name(self, body: Json, given: object, identity: str) -> str:
+    def _mend_name(self, call: PastCall) -> str:
         """The name for a call without one: that of the only tool that its arguments fit, or else of the invalid tool.
 
         Hosts reject a history with an empty name for ever, and the result needs a call.
@@ -142,13 +125,13 @@ class Calls:
         if not change.may_mend(_BROKEN + len(change.tools)):
             change.count(NAME_LEFT)
             return ""
-        tool = tool_that_fits(self.meant(given), change.tools)
+        tool = tool_that_fits(self.meant(call.given), change.tools)
         if tool is not None and tool.namespace is None and is_name(tool.name):
             good = tool.name
         else:
             good = change.tools.invalid(change.policy.invalid_tool) or INVALID
         change.count("name")
-        body["name"] = self.named[identity] = good
+        call.body["name"] = self.named[call.id] = good
         return good
 
     def meant(self, given: object) -> Json | None:
@@ -168,47 +151,23 @@ class Calls:
             self._read[given] = found
         return None if found is None else found.value or {}
 
-    # Repetitions and ids
-
-    def _without_repetitions(self, calls: list[PastCall]) -> list[PastCall]:
-        """The calls of a message without those that repeat another one, which are removed."""
-        if len(calls) < 2 or self._history.by_number:
-            return calls
-        kept: dict[str, PastCall] = {}
-        repeated: set[PastCall] = set()
-        for call in calls:
-            first = kept.setdefault(call.id, call)
-            if first is call or not call.id:
-                continue
-            if self._change.policy.request and same(content_of(first), content_of(call)):
-                self._change.count("repeated call")
-                repeated.add(call)
-            else:
-                self.shared.add(call.id)
-        if repeated:
-            remove(calls[0].owner, [call.entry for call in repeated])
-        return [call for call in calls if call not in repeated]
-
     def _give_back_ids(self, calls: Sequence[PastCall]) -> None:
-        """Turn ids of ours back into the upstream's, in the calls of one message."""
+        """Turn ids of ours back into the upstream's, in the calls of one turn."""
         taken = {call.id for call in calls}
+        seen: set[str] = set()
         for call in calls:
             original = restore(call.id)
             if original is None:
                 continue
-            if original in taken and not self._history.by_number:
+            if original in taken and not self._history.by_number and call.id not in seen:
                 # The upstream gave one id to two calls of a turn, but does not accept that in a history.
                 self._change.given[call.id] = call.id
                 continue
             taken.add(original)
+            seen.add(call.id)
             self._change.given[call.id] = original
             self._change.count("id")
             self._history.set_id(call, original)
-
-
-def content_of(call: PastCall) -> Json:
-    """What a call has in common with a repetition of it."""
-    return {key: value for key, value in call.body.items() if key not in _NOT_COMPARED}
 
 
 def is_name(name: object) -> TypeGuard[str]:

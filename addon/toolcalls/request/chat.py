@@ -7,46 +7,42 @@ other results are added to the last of them.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from ..mend.strict import read
-from .answered import EXTRA, NO_REASONING
+from .answered import EXTRA, NO_REASONING, GivenBack, has_reasoning
 from .change import Change
-from .given_back import GivenBack, has_reasoning
-from .history import CANCELLED, History, Json, PastCall, PastResult, Said, Turn, remove, same, text, with_words
-from .pairs import SERVER_CALLS, Batch, Pairing, Placed, instead_of, kept_as_text, pair, read_batches
+from .history import Json, MessageHistory, PastCall, PastResult, Said, Turn, remove, same, text, with_words
+from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
 
 
-class ChatHistory(History):
+class ChatHistory(MessageHistory):
     inside = "tool_calls"
+    ids_span_turns = False
 
     def read(self) -> None:
-        turn: Turn | None = None
-        for message in self.entries:
-            if type(message) is not dict:
-                self.plain = False
-                continue
-            calls = message.get("tool_calls")
-            if calls:
-                turn = Turn(self._calls(calls), [], [message], [])
-                self.turns.append(turn)
-            elif message.get("role") == "tool":
-                if turn is None:
-                    turn = Turn([], [], [], [])
-                    self.turns.append(turn)
-                    self.odd = True
-                turn.results.append(PastResult(text(message.get("tool_call_id")), message, message, self.entries))
-            else:
-                if self.turns:
-                    self.turns[-1].spoken = True
-                turn = None
-                if calls == [] and message.get("content"):
-                    self.odd = True
-            old = message.get("function_call")
-            if isinstance(old, dict):
-                self.loose.append(old)
-        self.odd = self.odd or not all(map(self.is_paired, self.turns))
+        self._has_custom = False
+        super().read()
+        for said in self.said() if self._has_custom else ():
+            # Calls of custom tools have no outcome, so no turn is known by them.
+            said.calls = [call for call in said.calls if call.key]
+
+    def read_message(self, number: int, message: Json) -> Said:
+        calls, role = message.get("tool_calls"), message.get("role")
+        who = "model" if role == "assistant" else "user" if role == "user" else "results"
+        said = Said(number, who, message.get("content"), [], [], role != "tool")
+        if calls:
+            said.calls = self._calls(calls)
+        elif role == "tool":
+            said.results = [PastResult(text(message.get("tool_call_id")), message, message)]
+        elif calls == [] and message.get("content"):
+            self.empty = True
+        old = message.get("function_call")
+        if isinstance(old, dict):
+            self.loose.append(PastCall("", old, old, "arguments", []))
+        return said
 
     def _calls(self, entries: Any) -> list[PastCall]:
         calls: list[PastCall] = []
@@ -56,26 +52,15 @@ class ChatHistory(History):
                 if type(function) is dict:
                     calls.append(PastCall(text(entry.get("id")), entry, function, "arguments", entries))
                 else:
+                    self._has_custom = True
                     calls.append(PastCall(text(entry.get("id")), entry, entry, "", entries))
+        self.plain = self.plain and type(entries) is list and len(calls) == len(entries)
         return calls
 
     # Reasoning
 
-    def said(self) -> list[Said]:
-        calls = {id(turn.messages[0]): turn.calls for turn in self.turns if turn.messages}
-        found: list[Said] = []
-        for number, message in enumerate(self.entries):
-            if type(message) is dict:
-                role, content = message.get("role"), message.get("content")
-                if role == "user":
-                    found.append(Said(number, "user", content))
-                elif role == "assistant":
-                    made = [call for call in calls.get(id(message), ()) if call.key]
-                    found.append(Said(number, "model", content, made, [], has_reasoning(message)))
-                else:
-                    result = PastResult(text(message.get(self.result_id)), message, message, self.entries)
-                    found.append(Said(number, "results", content, [], [result] if role == "tool" else []))
-        return found
+    def reasons(self, said: Said) -> bool:
+        return has_reasoning(self.entries[said.number])
 
     def is_signed(self, call: PastCall) -> bool:
         return call.entry.get(EXTRA) is not None
@@ -86,62 +71,45 @@ class ChatHistory(History):
             self.entries[said.number][key] = read(words)
         for number, extra in back.extras.items():
             change.count("signature given back")
-            said.calls[number].entry[EXTRA] = read(extra)
+            said.calls[int(number)].entry[EXTRA] = read(extra)
 
     # Pairs
 
+    def has_oddities(self) -> bool:
+        return self.empty
+
     def is_clear(self, turn: Turn) -> bool:
-        if not turn.messages:
-            return True
-        whole = [call.entry for call in turn.calls] == turn.messages[0]["tool_calls"]
         own = not any(call.id.startswith(SERVER_CALLS) for call in turn.calls)
-        return whole and own and all(result.id for result in turn.results)
+        return own and (not turn.calls or all(result.id for result in turn.results))
 
     def arrange(self, change: Change) -> None:
-        for message in self.entries:
+        for message in self.entries if self.empty else ():
             if message.get("tool_calls") == [] and message.get("content") and message.get("role") != "tool":
                 change.count("empty list of calls")
                 del message["tool_calls"]
-        batches, unclear = read_batches(self, change)
-        repeated = {one for one, after in pairwise(batches) if _is_repeated(one, after)}
-        change.count("repeated message", len(repeated))
-        batches = [batch for batch in batches if batch not in repeated]
-        pairing = pair(batches, unclear, change)
-        if repeated or pairing.leaving or any(batch.missing for batch in batches):
-            remove(self.entries, [message for batch in repeated for message in batch.turn.messages])
-            self._write(batches, pairing)
+        repeated = [one.messages[0] for one, after in pairwise(self.turns) if self._is_repeated(one, after, change)]
+        if repeated:
+            change.count("repeated message", len(repeated))
+            remove(self.entries, repeated)
+            self.read_again()
+        drop_copies(self, change)
+        arrange(self, change, partial(batches_of, self))
 
-    def _write(self, batches: list[Batch], pairing: Pairing) -> None:
-        """Put the results behind their calls."""
-        with_calls = {id(batch.turn.messages[0]): batch for batch in batches if batch.keys}
-        kept = {id(one.result.entry) for batch in batches for one in batch.kept}
-        leaving = {id(one.result.entry): one for one in pairing.leaving}
-        gone: list[Placed] = []
-        before, self.entries[:] = self.entries[:], []
-        for message in before:
-            if id(message) in leaving:
-                gone.append(leaving[id(message)])
-            elif id(message) not in kept:
-                self._close_gap(gone, message, pairing)
-                self.entries.append(message)
-                batch = with_calls.get(id(message))
-                if batch is not None:
-                    self.entries += [one.result.entry for one in (*batch.kept, *batch.late)]
-                    self.entries += [
-                        {"role": "tool", "tool_call_id": call, "content": CANCELLED} for call in batch.missing
-                    ]
-        self._close_gap(gone, {}, pairing)
+    def _is_repeated(self, one: Turn, after: Turn, change: Change) -> bool:
+        """Whether a message with calls is followed by itself."""
+        if not one.calls or one.results or one.spoken or not same(one.messages, after.messages):
+            return False
+        return self.is_clear(one) and all(call.id and change.touches(call.name) for call in one.calls)
 
-    def _close_gap(self, gone: list[Placed], following: Json, pairing: Pairing) -> None:
-        """Fill the gap that removed results leave before a message, if it needs filling or their words are kept."""
-        if not gone:
+    def fill(self, order: list[Json], gone: list[Placed | None], following: Json, change: Change) -> None:
+        if following.get("role") == "tool":
             return
-        words = kept_as_text(one for one in gone if one in pairing.orphans)
-        before = self.entries[-1] if self.entries else {}
+        words = kept_as_text(gone)
+        before = order[-1] if order else {}
         if not _takes_words(before) and _takes_words(following):
             following["content"] = with_words(following["content"], words, before=True)
         elif not _takes_words(before) and before.get("role") not in ("tool", "function"):
-            self.entries.append({"role": "user", "content": instead_of(gone, pairing)})
+            order.append({"role": "user", "content": instead_of(gone)})
         elif words:
             before["content"] = with_words(before.get("content"), words)
         gone.clear()
@@ -150,12 +118,6 @@ class ChatHistory(History):
 def _takes_words(message: Json) -> bool:
     """Whether this is a message of the user to which words can be added."""
     return message.get("role") == "user" and isinstance(message.get("content"), str | list)
-
-
-def _is_repeated(one: Batch, after: Batch) -> bool:
-    """Whether a message with calls is followed by itself."""
-    alone = bool(one.keys) and not one.turn.results and not one.turn.spoken
-    return alone and same(one.turn.messages, after.turn.messages)
 
 
 class OllamaHistory(ChatHistory):

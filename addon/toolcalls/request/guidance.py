@@ -17,9 +17,9 @@ from typing import Any
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
 from ..tools.declared import INVALID, Tool, read_tool
-from .calls import Calls, content_of, known_arguments
+from .calls import Calls, known_arguments
 from .change import Change
-from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, by_owner, remove, same, text_of, with_words
+from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, objects_in, same, text_of, with_words
 
 _REFUSAL = re.compile(
     "|".join(
@@ -43,7 +43,6 @@ rewrite the input, so it needs no row.
 
 _FIRST = frozenset("<fTVpEI" + string.whitespace)
 """The first character of any of them, by which nearly all other results are told at once."""
-
 _CLEARED = re.compile(
     r"\b(?:clear|remov|prun|omit|elid|trim|truncat|compact|collaps|redact|hidden|mask)", re.IGNORECASE
 )
@@ -60,6 +59,10 @@ _MAX_NESTING = 4
 _ASKED = "satisfies the expected schema"
 OURS = "[toolfix] This call "
 _AGAIN = "send the call again; do not repeat it unchanged and do not give up."
+_CORRECT = f"{OURS}failed. Correct the arguments and {_AGAIN}"
+"""For a call that failed for another reason than its arguments."""
+_NOT_ARGUMENTS = ("Unknown tool", "Not a tool name")
+"""How the refusals of names begin."""
 
 
 def refused(reason: str) -> str:
@@ -78,11 +81,6 @@ def unfit(reason: str) -> str:
     return f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
 
 
-def correct() -> str:
-    """The sentence for a call that failed for another reason."""
-    return f"{OURS}failed. Correct the arguments and {_AGAIN}"
-
-
 def looped(times: int) -> str:
     return (
         f"{OURS}was sent {times} times in a row with the same result; sending it again will not change that. "
@@ -90,44 +88,21 @@ def looped(times: int) -> str:
     )
 
 
-def concerns_arguments(reason: str) -> bool:
-    """Whether a refusal is about the arguments, and not about a name or an answer that was cut off."""
-    return "cut off" not in reason and not reason.startswith(("Unknown tool", "Not a tool name"))
-
-
-def is_refusal(content: object) -> bool:
-    """Whether a result is an agent's own refusal of the arguments."""
-    text = content if type(content) is str else _first_text(content)
-    if not text or text[0] not in _FIRST:
-        return False
-    return _REFUSAL.fullmatch(text.strip()) is not None
-
-
-def asks(content: object) -> bool:
-    """Whether a result already asks to rewrite the input."""
-    return contains(content, _ASKED)
+def _texts(content: object) -> list[str]:
+    """The texts of a result."""
+    if isinstance(content, list):
+        content = [part.get("text") if isinstance(part, dict) else None for part in content]
+    return [text for text in (content if isinstance(content, list) else [content]) if isinstance(text, str)]
 
 
 def contains(content: object, words: str) -> bool:
     """Whether the result contains these words already."""
-    if isinstance(content, str):
-        return words in content
-    return isinstance(content, list) and any(words in text for text in _texts(content))
+    return any(words in text for text in _texts(content))
 
 
 def ends_with_ours(content: object) -> bool:
     """Whether the result ends with a sentence of ours, because another proxy before this one added it."""
-    texts = [content] if isinstance(content, str) else _texts(content) if isinstance(content, list) else []
-    return bool(texts) and texts[-1].rpartition(BETWEEN)[2].startswith(OURS)
-
-
-def _first_text(content: object) -> str | None:
-    """The first text of a list. Needed for every result of every request, so no list of all texts is made."""
-    for part in content if isinstance(content, list) else ():
-        text = part.get("text") if isinstance(part, dict) else None
-        if isinstance(text, str):
-            return text
-    return None
+    return any(text.rpartition(BETWEEN)[2].startswith(OURS) for text in _texts(content)[-1:])
 
 
 class Results:
@@ -146,31 +121,12 @@ class Results:
 
     def mend(self, results: Sequence[PastResult]) -> None:
         """Mend the results of a turn, which the client sent in one message or more."""
-        if len(results) > 1 and self._says:
-            results = [one for batch in by_owner(results) for one in self._without_repetitions(batch)]
         for result in results:
             if result.id:
                 if self._says:
                     self._add_sentence(result)
                 if MARK in result.id or self._calls.named:
                     self._give_back_id(result)
-
-    def _without_repetitions(self, results: list[PastResult]) -> list[PastResult]:
-        """These results without those that repeat another one, which are removed: the later ones, unless only that
-        one has the client's cache mark."""
-        kept: dict[str, PastResult] = {}
-        repeated: set[PastResult] = set()
-        for result in results:
-            first = kept.setdefault(result.id, result)
-            if first is result or not result.id or result.id in self._calls.shared or not _are_same(first, result):
-                continue
-            self._change.count("repeated result")
-            if result.entry.get("cache_control") is not None and first.entry.get("cache_control") is None:
-                kept[result.id], result = result, first
-            repeated.add(result)
-        if repeated:
-            remove(results[0].owner, [result.entry for result in repeated])
-        return [result for result in results if result not in repeated]
 
     def _give_back_id(self, result: PastResult) -> None:
         """Give a result the id and the name that its call has now."""
@@ -187,10 +143,9 @@ class Results:
         """Add the sentence that says why the call was refused or failed, if there is one."""
         key = self._history.content
         content = result.body.get(key)
-        reason = None
-        if result.id in self._change.refusals:
-            reason = self._change.refusals.reason(result.id)
-            self._change.reasons[result.id] = str(reason)
+        reason = self._change.refusals.reason(result.id)
+        if reason is not None:
+            self._change.reasons[result.id] = reason
         words = self._sentence(result, reason, content)
         if words and not contains(content, words) and not ends_with_ours(content):
             self._change.count("reason in a result")
@@ -200,17 +155,19 @@ class Results:
         """The sentence to add to a result; empty if there is none."""
         failed = result.body.get("is_error")
         guides = self._guides and failed is not False
-        refuses = guides and is_refusal(content)
+        first = content if isinstance(content, str) else next(iter(_texts(content)), "")
+        refuses = guides and first[:1] in _FIRST and _REFUSAL.fullmatch(first.strip()) is not None
         if reason is not None:
-            if guides and (self._every or refuses or concerns_arguments(reason)):
+            of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
+            if guides and (self._every or refuses or of_arguments):
                 return rewrite(None if contains(content, reason) else reason)
             return "" if contains(content, reason) else refused(reason)
         lacks = self._lacking(result.id) if guides else None
-        if not guides or not (refuses or lacks or (self._every and failed)) or asks(content):
+        if not guides or not (refuses or lacks or (self._every and failed)) or contains(content, _ASKED):
             return ""
         if refuses or (lacks and (self._every or failed)):
             return rewrite(lacks)
-        return unfit(lacks) if lacks else correct()
+        return unfit(lacks) if lacks else _CORRECT
 
     def _lacking(self, identity: str) -> str | None:
         """What a call of the history lacks by its declared schema; None if nothing. `identity`: the client's id."""
@@ -237,19 +194,6 @@ class Results:
         return None
 
 
-def _are_same(one: PastResult, other: PastResult) -> bool:
-    first, second = (
-        {key: value for key, value in result.entry.items() if key not in ("cache_control", "id")}
-        for result in (one, other)
-    )
-    return same(first, second)
-
-
-def _texts(content: list[Any]) -> list[str]:
-    parts = (part.get("text") if isinstance(part, dict) else None for part in content)
-    return [text for text in parts if isinstance(text, str)]
-
-
 # Loops
 
 
@@ -270,7 +214,7 @@ def _repeats(one: Turn, other: Turn, history: History) -> bool:
     if not len(one.calls) == len(other.calls) == len(one.results) == len(other.results) == 1:
         return False
     first, second = one.calls[0], other.calls[0]
-    if first.given != second.given or not same(content_of(first), content_of(second)):
+    if first.given != second.given or not same(first.content, second.content):
         return False
     if history.has_ids and (first.id != one.results[0].id or second.id != other.results[0].id):
         return False
@@ -308,22 +252,20 @@ def _say_looped(turn: Turn, times: int, history: History, change: Change) -> Non
 
 
 def add_hints(request: Json, change: Change) -> None:
-    items = request.get("input")
-    added = [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-    lists = [request.get("tools"), request.get("functions")]
-    lists += [item.get("tools") for item in added if item.get("type") == "additional_tools"]
-    for tool, body in (found for entries in lists for found in _declared(entries, None, 0)):
-        said = body.get("description")
-        if tool.shell_like and change.policy.touches(tool.name) and not (isinstance(said, str) and HINT in said):
-            change.count("hint")
-            body["description"] = f"{said}\n{HINT}" if said and isinstance(said, str) else HINT
+    added = (item.get("tools") for item in objects_in(request.get("input")) if item.get("type") == "additional_tools")
+    for entries in (request.get("tools"), request.get("functions"), *added):
+        for tool, body in _declared(entries):
+            said = body.get("description")
+            if tool.shell_like and change.policy.touches(tool.name) and not (isinstance(said, str) and HINT in said):
+                change.count("hint")
+                body["description"] = f"{said}\n{HINT}" if said and isinstance(said, str) else HINT
 
 
-def _declared(entries: Any, namespace: str | None, depth: int) -> Iterator[tuple[Tool, Json]]:
+def _declared(entries: Any, namespace: str | None = None, depth: int = 0) -> Iterator[tuple[Tool, Json]]:
     """The declared tools, each with the object that has its name, description and schema."""
-    for entry in entries if isinstance(entries, list) and depth <= _MAX_NESTING else ():
-        if isinstance(entry, dict) and entry.get("type") == "namespace":
+    for entry in objects_in(entries) if depth <= _MAX_NESTING else ():
+        if entry.get("type") == "namespace":
             yield from _declared(entry.get("tools"), str(entry.get("name")), depth + 1)
-        elif isinstance(entry, dict) and (tool := read_tool(entry, namespace)) is not None:
+        elif (tool := read_tool(entry, namespace)) is not None:
             inner = entry.get("function")
             yield tool, inner if isinstance(inner, dict) else entry

@@ -1,21 +1,21 @@
 """A request's history as turns: calls of the model, and the results that follow them. One view for every protocol.
 
 The view holds the objects of the decoded request, so what a pass sets on a call or a result is set in the request.
-How a protocol writes them is told by its subclass: `chat.py`, `messages.py`, `gemini.py`, `responses.py`.
+How a protocol writes them is told by its subclass: `chat.py`, `blocks.py`, `responses.py`.
 """
 
 from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from .answered import GivenBack
     from .change import Change
-    from .given_back import GivenBack
+    from .pairs import Placed
 
 Json = dict[str, Any]
 
@@ -26,6 +26,7 @@ CANCELLED = (
 """The result of a call that has none."""
 BETWEEN = "\n\n"
 """Between the words of a message and those that are added."""
+_NOT_COMPARED = ("id", "call_id", "status", "cache_control")
 
 
 @dataclass(slots=True, eq=False)
@@ -49,6 +50,11 @@ class PastCall:
     def given(self) -> Any:
         return self.body.get(self.key)
 
+    @property
+    def content(self) -> Json:
+        """What it has in common with a copy of it."""
+        return {key: value for key, value in self.body.items() if key not in _NOT_COMPARED}
+
 
 @dataclass(slots=True, eq=False)
 class PastResult:
@@ -57,21 +63,25 @@ class PastResult:
     entry: Json
     body: Json
     """Where the id and the content are."""
-    owner: list[Any]
+    displaced: bool = False
+    """It is behind words, which some hosts reject."""
 
 
 @dataclass(slots=True, eq=False)
 class Said:
-    """One message of a history; in Responses, all items of one turn of the model."""
+    """One message of a history, or one item of it."""
 
     number: int
-    """Its number in the request; for items, that of the first call."""
-    role: Literal["user", "model", "results"]
-    content: Any = None
-    calls: list[PastCall] = field(default_factory=list)
-    results: list[PastResult] = field(default_factory=list)
+    """Its number in the request."""
+    role: str
+    """`model`, `user`, or `results` for anything else."""
+    content: Any
+    calls: list[PastCall]
+    results: list[PastResult]
+    speaks: bool = True
+    """It has words, or anything else that is neither a call nor a result."""
     reasons: bool = False
-    """The client itself sends reasoning or a signature with it, or none can be missing."""
+    """The client sends the reasoning itself, or none can be missing; set from `History.reasons` when it is needed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -82,10 +92,12 @@ class Turn:
     results: list[PastResult]
     messages: list[Json]
     """The messages with the calls, if calls are parts of messages."""
-    behind: list[Json]
-    """The user's messages behind the calls, if results are blocks of messages."""
+    end: Json | None = None
+    """The last entry of the row of calls and results: a result that is missing belongs behind it."""
     spoken: bool = False
     """Words follow: of the user, or of the model without a call."""
+    answered: bool = False
+    """Words of the user follow, so further results are displaced."""
 
 
 class History(ABC):
@@ -94,6 +106,8 @@ class History(ABC):
     list_key: ClassVar[str] = "messages"
     inside: ClassVar[str] = "content"
     """The key of the list in an entry that calls are in."""
+    model: ClassVar[str] = "assistant"
+    """The role of the model."""
     id_key: ClassVar[str] = "id"
     """The key of a call's id; `result_id` is that of the id in its result."""
     result_id: ClassVar[str] = "tool_call_id"
@@ -101,6 +115,10 @@ class History(ABC):
     """The key of a result's words."""
     part: ClassVar[str] = "text"
     """The type of a text in a list of parts."""
+    ids_span_turns: ClassVar[bool] = True
+    """Whether an id names one call of the whole history, and not only of its turn."""
+    gives_ids: ClassVar[bool] = False
+    """Whether calls with one id get ids of their own."""
     writes_arguments: ClassVar[bool] = True
     """Whether arguments are an object written as a string."""
     has_ids: ClassVar[bool] = True
@@ -116,27 +134,35 @@ class History(ABC):
 
     def read_again(self) -> None:
         self.turns: list[Turn] = []
-        self.loose: list[Json] = []
+        self.loose: list[PastCall] = []
         """Calls of the old form, which have no ids."""
         self.plain = True
         """Every entry has the expected form, so entries may be moved."""
-        self.odd = False
-        """Something may have to be moved, added or removed. If not, there is nothing to arrange."""
+        self.reasoned: set[int] = set()
+        """The calls behind their reasoning, by the identity of their entries."""
+        self.empty = False
+        """Some message has a part that is empty, which hosts reject."""
         self.read()
+        self.odd = not all(map(self.is_paired, self.turns)) or self.has_oddities()
+        """Something may have to be moved, added or removed. If not, there is nothing to arrange."""
 
     @abstractmethod
     def read(self) -> None:
         """Find the turns."""
 
-    def drop_empty_texts(self, change: Change) -> None:  # noqa: B027
-        """Remove blocks that the host rejects because they are empty."""
-
-    def arrange(self, change: Change) -> None:  # noqa: B027
-        """Let every call have its result, and every result its call, where the host wants them."""
-
     @abstractmethod
     def said(self) -> list[Said]:
         """The messages, in their order; none if the server keeps the history."""
+
+    def has_oddities(self) -> bool:
+        """Whether there is anything else that this host rejects, besides calls and results without each other."""
+        return False
+
+    # Reasoning
+
+    def reasons(self, said: Said) -> bool:
+        """Whether the client sends the reasoning of a message itself, or none can be missing."""
+        return said.reasons
 
     @abstractmethod
     def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
@@ -146,9 +172,13 @@ class History(ABC):
         """Whether the client sends the signature that the host gave to a call."""
         return False
 
-    def keys(self, turn: Turn) -> tuple[list[str], list[str]]:
-        """Keys for the calls of a turn, and for each result the key of the call that it answers; "" if unknown."""
-        return [call.id for call in turn.calls], [result.id for result in turn.results]
+    # Calls and results in pairs
+
+    def drop_empty(self, change: Change) -> None:  # noqa: B027
+        """Remove what the host rejects because it is empty."""
+
+    def arrange(self, change: Change) -> None:  # noqa: B027
+        """Let every call have its result, and every result its call, where the host wants them."""
 
     def is_paired(self, turn: Turn) -> bool:
         """Whether every call of a turn has its result, and every result its call."""
@@ -158,26 +188,99 @@ class History(ABC):
         answered = {result.id for result in turn.results}
         return called == answered and len(called) == len(turn.calls) == len(turn.results) and "" not in called
 
+    def keys(self, turn: Turn) -> tuple[list[str], list[str]]:
+        """Keys for the calls of a turn, and for each result the key of the call that it answers; "" if unknown."""
+        return [call.id for call in turn.calls], [result.id for result in turn.results]
+
     def is_clear(self, turn: Turn) -> bool:
         """Whether the calls of this turn may get other results."""
         return True
 
+    def parts(self) -> list[Json]:
+        """What is arranged: the entries, or for a message of results its blocks."""
+        return self.entries
+
+    def put(self, parts: list[Json], added: Set[int]) -> None:
+        """Write the parts in their new order. `added`: which of them are results that were not there before."""
+        self.entries[:] = parts
+
+    def cancelled(self, key: str, call: PastCall) -> Json:
+        """The result that says that a call has none."""
+        return {"role": "tool", "tool_call_id": key, "content": CANCELLED}
+
+    def fill(self, order: list[Json], gone: list[Placed | None], following: Json, change: Change) -> None:  # noqa: B027
+        """Put the words of results that are gone, or something else that has to be there, behind `order`.
+
+        `following`: the next entry, empty at the end. Whatever is not taken from `gone` is offered again before the
+        entry behind that.
+        """
+
+    # Words and ids
+
     def words_of(self, result: PastResult) -> str:
         return text_of(result.body.get(self.content))
-
-    def set_id(self, call: PastCall, identity: str) -> None:
-        call.id = call.entry[self.id_key] = identity
 
     def words_at(self, result: PastResult) -> tuple[Json, str] | None:
         """The object and the key of a result's words; None if there is no such place."""
         return result.body, self.content
 
+    def set_id(self, call: PastCall, identity: str) -> None:
+        call.id = call.entry[self.id_key] = identity
 
-def by_owner(entries: Sequence[Any]) -> Iterator[list[Any]]:
-    """The calls or results of one message at a time."""
-    if len(entries) < 2 or entries[0].owner is entries[-1].owner:
-        return iter((list(entries),))
-    return (list(group) for _, group in groupby(entries, lambda entry: id(entry.owner)))
+
+class MessageHistory(History):
+    """A history of messages, as opposed to items."""
+
+    turn_is_message: ClassVar[bool] = True
+    """Whether a turn has its calls in one message. If not, messages of one role in a row are one turn."""
+
+    def read(self) -> None:
+        self._said: list[Said] = []
+        turn: Turn | None = None
+        of_model = False
+        for number, message in enumerate(self.entries):
+            if type(message) is not dict:
+                self.plain = False
+                continue
+            said = self.read_message(number, message)
+            self._said.append(said)
+            before, of_model = of_model, said.role == "model" or bool(said.calls)
+            if of_model and (self.turn_is_message or not before):
+                turn = None
+            if turn is None and (said.calls or said.results):
+                turn = Turn([], [], [])
+                self.turns.append(turn)
+            if turn is not None:
+                self._add(said, message, turn, of_model)
+            if self.turns and (not said.calls if of_model else said.speaks):
+                self.turns[-1].spoken = True
+                if self.turn_is_message:
+                    turn = None
+
+    def _add(self, said: Said, message: Json, turn: Turn, of_model: bool) -> None:
+        """Add the calls or the results of a message to its turn."""
+        if of_model:
+            turn.end = message
+        if said.calls:
+            turn.calls += said.calls
+            turn.messages.append(message)
+        for result in said.results:
+            result.displaced = result.displaced or turn.answered
+            if not result.displaced:
+                turn.end = result.entry
+        turn.results += said.results
+        turn.answered = turn.answered or (said.speaks and not of_model)
+
+    def said(self) -> list[Said]:
+        return self._said
+
+    @abstractmethod
+    def read_message(self, number: int, message: Json) -> Said:
+        """What a message says, its calls and its results."""
+
+    def can_stand_alone(self, entry: Any) -> bool:
+        """Whether a message may have nothing but this call or block."""
+        return True
 
 
 def remove(owner: list[Any], entries: Iterable[Any]) -> None:
@@ -225,17 +328,17 @@ def inner(request: Json) -> Json:
 def used_ids(request: Json) -> frozenset[str]:
     """The ids in a request of any protocol, as the client wrote them: a new call must not get one of them again."""
     found: list[Any] = []
-    for key, inner in (("messages", ("tool_calls", "content")), ("contents", ("parts",)), ("input", ())):
-        entries = request.get(key)
-        for entry in entries if type(entries) is list else ():
-            if type(entry) is not dict:
-                continue
-            if not inner:
+    for key, places in (("messages", ("tool_calls", "content")), ("contents", ("parts",)), ("input", ())):
+        for entry in objects_in(request.get(key)):
+            if not places:
                 found.append(entry.get("call_id"))
-            for inside in inner:
-                calls = entry.get(inside)
-                for one in calls if type(calls) is list else ():
-                    if type(one) is dict:
-                        call = one.get("functionCall", one)
-                        found.append(call.get("id") if type(call) is dict else None)
+            for place in places:
+                for one in objects_in(entry.get(place)):
+                    call = one.get("functionCall", one)
+                    found.append(call.get("id") if type(call) is dict else None)
     return frozenset(one for one in found if type(one) is str and one)
+
+
+def objects_in(entries: object) -> list[Json]:
+    """The objects in a list; none if it is no list."""
+    return [entry for entry in entries if type(entry) is dict] if type(entries) is list else []

@@ -17,14 +17,13 @@ from ..mend import strict
 from ..policy import Policy
 from ..reasons import Refusal
 from ..tools.declared import Tools
+from .answered import GivenBack
+from .blocks import GeminiHistory, MessagesHistory
 from .calls import ARGUMENTS_LEFT, NAME_LEFT, Calls
 from .change import Change, ChangeNeeded
 from .chat import ChatHistory, OllamaHistory
-from .gemini import GeminiHistory
-from .given_back import GivenBack
 from .guidance import Results, add_hints, mend_loops
 from .history import History, Json, inner
-from .messages import MessagesHistory
 from .refusals import Refusals
 from .request import decode
 from .responses import ResponsesHistory
@@ -73,53 +72,13 @@ def mend_request(
     policy: Policy,
     refusals: Refusals,
     recall: Recall = lambda _: {},
+    inside: Callable[[Json], Json] = lambda whole: whole,
 ) -> Changed | None:
     """The body to send instead of this one; None if nothing is changed.
 
-    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers.
+    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers. `inside`:
+    finds the request in what the body is.
     """
-    return _mend(protocol, body, request, policy, refusals, recall, lambda whole: whole)
-
-
-def mend_frame(
-    frame: str,
-    policy: Policy,
-    refusals: Refusals,
-    tell: Callable[[dict[str, int]], None] = lambda _: None,
-    message: Json | None = None,
-) -> str | None:
-    """The frame to send instead of this one on a Responses WebSocket; None if nothing is changed.
-
-    Only `response.create` carries a request. `tell` is called with what was changed. `message`: the decoded frame,
-    if it was decoded already.
-    """
-    message = decode(frame) if message is None else message
-    if message is None or message.get("type") != _CREATE:
-        return None
-    body = frame.encode("utf-8", "surrogatepass")
-    changed = _mend("responses", body, _in_frame(message), policy, refusals, lambda _: {}, _in_frame)
-    if changed is None:
-        return None
-    tell(changed.steps)
-    return changed.body.decode("utf-8", "surrogatepass")
-
-
-def _in_frame(message: Json) -> Json:
-    """The request in a frame."""
-    inner = message.get("response")
-    return inner if isinstance(inner, dict) else message
-
-
-def _mend(
-    protocol: str,
-    body: bytes,
-    request: Json | None,
-    policy: Policy,
-    refusals: Refusals,
-    recall: Recall,
-    inside: Callable[[Json], Json],
-) -> Changed | None:
-    """Mend a body. `inside`: finds the request in the decoded body."""
     form = HISTORIES.get(protocol)
     if form is None or request is None:
         return None
@@ -150,12 +109,32 @@ def _mend(
     return Changed(body, change.steps, change.reasons, given)
 
 
-def _needs_change(history: History, change: Change) -> bool:
-    try:
-        _run(history, change)
-    except ChangeNeeded:
-        return True
-    return False
+def mend_frame(
+    frame: str,
+    policy: Policy,
+    refusals: Refusals,
+    tell: Callable[[dict[str, int]], None] = lambda _: None,
+    message: Json | None = None,
+) -> str | None:
+    """The frame to send instead of this one on a Responses WebSocket; None if nothing is changed.
+
+    Only `response.create` carries a request. `tell` is called with what was changed. `message`: the decoded frame,
+    if it was decoded already.
+    """
+    message = decode(frame) if message is None else message
+    if message is None or message.get("type") != _CREATE:
+        return None
+
+    def inside(message: Json) -> Json:
+        request = message.get("response")
+        return request if isinstance(request, dict) else message
+
+    body = frame.encode("utf-8", "surrogatepass")
+    changed = mend_request("responses", body, inside(message), policy, refusals, inside=inside)
+    if changed is None:
+        return None
+    tell(changed.steps)
+    return changed.body.decode("utf-8", "surrogatepass")
 
 
 def _change(history: History, change: Change, given: dict[int, GivenBack]) -> None:
@@ -168,14 +147,30 @@ def _change(history: History, change: Change, given: dict[int, GivenBack]) -> No
     _run(history, change)
 
 
+def _needs_change(history: History, change: Change) -> bool:
+    try:
+        _run(history, change)
+    except ChangeNeeded:
+        return True
+    return False
+
+
 def _run(history: History, change: Change) -> None:
     """All passes over a history. What is moved or removed changes the turns, so they are read again."""
     policy = change.policy
     if policy.request and policy.hints:
         add_hints(history.request, change)
-    mend_calls_and_results(history, change)
+    if policy.request:
+        history.drop_empty(change)
+    calls = Calls(history, change)
+    results = Results(history, change, calls)
+    for turn in history.turns:
+        calls.mend(turn.calls)
+        results.mend(turn.results)
     if not policy.request:
         return
+    for old in history.loose:
+        calls.mend_call(old)
     if change.steps:
         history.read_again()
     if history.plain and history.odd:
@@ -186,29 +181,11 @@ def _run(history: History, change: Change) -> None:
         mend_loops(history, change)
 
 
-def mend_calls_and_results(history: History, change: Change) -> None:
-    """The first pass: what can be said of each call and each result by itself."""
-    if change.policy.request:
-        history.drop_empty_texts(change)
-    calls = Calls(history, change)
-    results = Results(history, change, calls)
-    for turn in history.turns:
-        calls.mend(turn.calls)
-        results.mend(turn.results)
-    for old in history.loose if change.policy.request else ():
-        calls.mend_call(old, "arguments")
-
-
 def _entries(form: type[History], request: Json) -> int:
     """The number of messages, calls and blocks of a history; a Responses item counts as a message and a call."""
     listed = inner(request).get(form.list_key)
     entries = listed if isinstance(listed, list) else []
     if form is ResponsesHistory:
         return 2 * len(entries)
-    size = len(entries)
-    for entry in entries:
-        if type(entry) is dict:
-            inside = entry.get(form.inside)
-            if type(inside) is list:
-                size += len(inside)
-    return size
+    insides = (entry.get(form.inside) for entry in entries if type(entry) is dict)
+    return len(entries) + sum(len(inside) for inside in insides if type(inside) is list)

@@ -25,14 +25,13 @@ _MOST_IN_ANSWER = 8 * 1024 * 1024
 
 
 class ReadByModel:
-    __slots__ = ("_before", "_found", "_length", "_results", "_unread")
+    __slots__ = ("_before", "_length", "_results", "_texts")
 
     def __init__(self, texts: Iterable[str] = (), *, before: ReadByModel | None = None) -> None:
         """`before`: what the model had read before the current answer."""
         self._before = before
-        self._unread: Iterable[str] = texts
+        self._texts: Iterable[str] = texts
         """Walked only when a call is looked for: few answers have a call as text, and a history is long."""
-        self._found: tuple[str, ...] | None = None
         self._results: dict[str, None] = {}
         """The texts of results in the answer."""
         self._length = 0
@@ -44,10 +43,9 @@ class ReadByModel:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        if self._found is None:
-            self._found, self._unread = tuple(self._unread), ()
+        self._texts = tuple(self._texts)
         before = self._before.texts if self._before is not None else ()
-        return (*before, *self._found, *self._results)
+        return (*before, *self._texts, *self._results)
 
     @property
     def overflows(self) -> bool:

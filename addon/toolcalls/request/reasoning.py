@@ -10,44 +10,33 @@ any. In memory only.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import secrets
-from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from ..ids import restore
 from ..outcome import Outcome
-from .answered import EMPTY_FIELDS, NO_REASONING, AnsweredTurn, read_answer
-from .given_back import (
-    GivenBack,
-    KnownCall,
-    known_as,
-    known_call,
-    lacking,
-    results_of,
-    upstream_id,
-    words_of,
-)
-from .history import History, Json, Said
+from .answered import EMPTY_FIELDS, NO_REASONING, AnsweredTurn, GivenBack, read_answer
+from .bounded import Bounded
+from .history import History, Json, PastCall, Said, text_of
 from .mend import HISTORIES
 
 MAX_TURNS = 4096
 MAX_BYTES = 32 * 1024 * 1024
 MAX_HOSTS = 1024
 MAX_NAME = 256
+_LONGEST_ID = 256
 _OFF = frozenset({"disabled", "none", "off"})
+_UNIQUE = re.compile(r"(?=[a-z]{0,7}[0-9])(?=[0-9]{0,7}[a-z])[a-z0-9]{8}|[0-9]{12}", re.IGNORECASE)
+"""Random letters and digits, or a time."""
 
+Key = bytes
 Hash = Any
 """What `hashlib` makes: salted, of what was said so far, which no other conversation has."""
-
-
-def add(digest: Hash, *parts: str) -> None:
-    for part in parts:
-        data = part.encode("utf-8", "surrogatepass")
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
-
 
 _ASKS = re.compile(
     r"must be passed back|is missing in assistant tool call|Missing `reasoning_content` field"
@@ -84,45 +73,21 @@ class ReasoningSupport:
     """The host sends signatures with its calls."""
 
 
-def asks(error: str) -> bool:
-    """Whether an error asks for reasoning that the host did not get."""
-    return _ASKS.search(error) is not None
-
-
-def refuses(error: str, *, given: bool) -> bool:
-    """Whether an error refuses reasoning that the host got. `given`: we gave it something back."""
-    if given and (_EMPTY_MESSAGE in error or (_NAMES_BLOCK.search(error) and _REFUSES.search(error))):
-        return True
-    return bool(_NAMES_IT.search(error) and _REFUSES.search(error))
-
-
-def index_in(error: str) -> int | None:
-    """The number of the message that an error is about, if it names one."""
-    found = _INDEX.search(error)
-    return int(found[1]) if found else None
-
-
-class _Turn(NamedTuple):
-    """A message of the model, and the key under which its turn was kept."""
-
-    said: Said
-    key: bytes
-
-
 class ReasoningMemory:
     """The turns of all sessions. Bounded in number and in bytes: the least recently used is forgotten."""
 
     def __init__(self, most_turns: int = MAX_TURNS, most_bytes: int = MAX_BYTES) -> None:
-        self._most_turns = most_turns
         self._most_bytes = most_bytes
-        self._turns: OrderedDict[bytes, tuple[AnsweredTurn, int]] = OrderedDict()
-        """Each with its size."""
-        self._hosts: OrderedDict[tuple[str, str], ReasoningSupport] = OrderedDict()
+        self._turns: Bounded[Key, AnsweredTurn] = Bounded(most_turns, most_bytes)
+        self._hosts: Bounded[tuple[str, str], ReasoningSupport] = Bounded(MAX_HOSTS)
         self._salt = secrets.token_bytes()
-        self.bytes = 0
 
     def __len__(self) -> int:
         return len(self._turns)
+
+    @property
+    def bytes(self) -> int:
+        return self._turns.size
 
     def session(
         self, protocol: str, host: str, account: str, request: Json | None, path: str = ""
@@ -148,34 +113,19 @@ class ReasoningMemory:
 
     def support(self, host: str, model: str) -> ReasoningSupport:
         """What is known about how a host handles reasoning, to be changed by what it did now."""
-        known = self._hosts.setdefault((host, model), ReasoningSupport())
-        self._hosts.move_to_end((host, model))
-        if len(self._hosts) > MAX_HOSTS:
-            self._hosts.popitem(last=False)
+        known = self._hosts.get((host, model)) or ReasoningSupport()
+        self._hosts.put((host, model), known)
         return known
 
-    def keep(self, key: bytes, turn: AnsweredTurn) -> None:
+    def keep(self, key: Key, turn: AnsweredTurn) -> None:
         known = self.find(key)
-        if known is not None and (known.ambiguous or not known.has_reasoning_of(turn)):
-            turn = (known or turn).without_reasoning()
-        size = turn.size
-        if size > self._most_bytes // 8:
-            return
-        self._forget(key)
-        self._turns[key] = turn, size
-        self.bytes += size
-        while len(self._turns) > self._most_turns or self.bytes > self._most_bytes:
-            self._forget(next(iter(self._turns)))
+        if known is not None and (known.ambiguous or known.back != turn.back):
+            turn = (turn if known.unknown else known).without_reasoning()
+        if turn.size <= self._most_bytes // 8:
+            self._turns.put(key, turn, turn.size)
 
-    def _forget(self, key: bytes) -> None:
-        if key in self._turns:
-            self.bytes -= self._turns.pop(key)[1]
-
-    def find(self, key: bytes) -> AnsweredTurn | None:
-        if key not in self._turns:
-            return None
-        self._turns.move_to_end(key)
-        return self._turns[key][0]
+    def find(self, key: Key) -> AnsweredTurn | None:
+        return self._turns.get(key)
 
 
 @dataclass(slots=True)
@@ -196,19 +146,21 @@ class ReasoningSession:
         if support is None or support.refuses or _thinking_is_off(history.request):
             return {}
         messages = history.said()
+        for said in messages:
+            said.reasons = said.role == "model" and history.reasons(said)
         if not any(_may_lack(said, support) for said in messages):
             return {}
-        conversation = _Conversation(self, history, messages)
+        conversation = _Conversation(self, history, messages, everywhere=support.everywhere)
         last_user = conversation.last_user
         unknown: list[int] = []
         split: list[Said] = []
         """The texts directly before a message: a client may have split them from it."""
-        for said, key in conversation.turns(everywhere=support.everywhere):
+        for said, key in conversation.turns:
             if split and split[-1].number != said.number - 1:
                 split = []
             known = self.memory.find(key)
             if known is not None and not known.unknown:
-                self._give(said.number, lacking(said, known, history))
+                self._give(said.number, _lacking(said, known, history))
                 self._complete(known, split, said)
             elif not said.reasons and (said.number > last_user or said.calls):
                 unknown.append(said.number)
@@ -231,13 +183,13 @@ class ReasoningSession:
     def _complete(self, known: AnsweredTurn, split: list[Said], calls: Said) -> None:
         """Give the words that a client split from the calls of a known turn what they need."""
         halves = [half for half in split if not half.reasons]
-        if not halves or (known.blocks and calls.reasons):
+        if not halves or (known.back.blocks and calls.reasons):
             return
-        if known.blocks:
+        if known.back.blocks:
             whole = "".join(words_of(half) for half in (*halves, calls))
             if "".join(whole.split()) == "".join(known.text.split()):
-                self._give(halves[0].number, GivenBack(blocks=known.blocks))
-        for key in [key for key in EMPTY_FIELDS if key in known.fields][:1]:
+                self._give(halves[0].number, GivenBack(blocks=known.back.blocks))
+        for key in [key for key in EMPTY_FIELDS if key in known.back.fields][:1]:
             for half in halves:
                 words = words_of(half).strip()
                 if words and words in known.text:
@@ -262,10 +214,8 @@ class ReasoningSession:
         if turn is None or history is None or not messages:
             return
         conversation = _Conversation(self, history, messages)
-        for _ in conversation.turns(everywhere=False):
-            pass
         support = self.memory.support(self.host, self.model)
-        support.signs_calls = support.signs_calls or bool(turn.extras)
+        support.signs_calls = support.signs_calls or bool(turn.back.extras)
         delivered = [outcome for outcome in outcomes if not outcome.dropped]
         if turn.unknown and not delivered:
             return
@@ -290,9 +240,10 @@ class ReasoningSession:
         if status not in (400, 422):
             return
         error = body[:65536].decode("utf-8", "replace")
-        if asks(error):
+        if _ASKS.search(error):
             support = self.memory.support(self.host, self.model)
-            index = index_in(error)
+            found = _INDEX.search(error)
+            index = int(found[1]) if found else None
             empty = [number for number, given in self.given.items() if NO_REASONING in given.fields.values()]
             if empty and (index is None or index in empty):
                 support.takes_empty = False
@@ -300,7 +251,9 @@ class ReasoningSession:
             history = self._history()
             if index is not None and history is not None and index < _last_user(history.said()):
                 support.everywhere = True
-        elif refuses(error, given=bool(self.given)):
+        elif (_NAMES_IT.search(error) and _REFUSES.search(error)) or (
+            self.given and (_EMPTY_MESSAGE in error or (_NAMES_BLOCK.search(error) and _REFUSES.search(error)))
+        ):
             self.memory.support(self.host, self.model).refuses = True
 
     def _history(self) -> History | None:
@@ -309,44 +262,121 @@ class ReasoningSession:
 
 
 class _Conversation:
-    """The keys of the turns in a history."""
+    """The messages of the model in a history, with the keys under which their turns were kept."""
 
-    def __init__(self, session: ReasoningSession, history: History, messages: list[Said]) -> None:
-        self._history = history
-        self._messages = messages
+    def __init__(
+        self, session: ReasoningSession, history: History, messages: list[Said], *, everywhere: bool = False
+    ) -> None:
+        """`everywhere`: all of them, not only those since the user's last message."""
         self._anywhere = session.memory.new_hash(session.protocol, session.host, session.account, session.model)
-        self._so_far = self._anywhere
+        self._so_far = self._anywhere.copy()
         self.last_user = _last_user(messages)
-
-    def turns(self, *, everywhere: bool) -> Iterator[_Turn]:
-        """The messages of the model with the keys under which they were kept.
-
-        `everywhere`: all of them, not only those since the user's last message.
-        """
+        self.turns: list[tuple[Said, Key]] = []
         asked = self._anywhere.copy()
-        self._so_far = asked.copy()
-        for said in self._messages:
+        for said in messages:
             if said.role == "user":
                 add(asked, words_of(said))
                 self._so_far = asked.copy()
             elif said.number < self.last_user and not everywhere:
                 continue
             elif said.role == "model":
-                calls = [known_call(call, self._history) for call in said.calls]
-                yield _Turn(said, self.key(calls, words_of(said)))
+                calls = [_known_call(call, history) for call in said.calls]
+                self.turns.append((said, self.key(calls, words_of(said))))
                 if calls:
                     # Not the text: a client may split it from the calls.
                     add(self._so_far, "assistant", *(call.key for call in calls))
             else:
-                add(self._so_far, "results", *results_of(said, self._history))
+                add(self._so_far, "results", *_results_of(said, history))
 
-    def key(self, calls: list[KnownCall], words: str) -> bytes:
+    def key(self, calls: list[KnownCall], words: str) -> Key:
         """The key of the next turn: by its first call, because clients split turns, or by its text if it has none."""
         digest = (self._anywhere if calls and calls[0].unique else self._so_far).copy()
         content = ["calls", calls[0].key] if calls else ["text", words.strip()]
         digest.update("\0".join(content).encode("utf-8", "surrogatepass"))
-        found: bytes = digest.digest()
+        found: Key = digest.digest()
         return found
+
+
+class KnownCall(NamedTuple):
+    """A call of a history. `key`: its id, its tool and its arguments."""
+
+    key: str
+    unique: bool
+    """No other session can have this id; ids such as `functions.Bash:0` and `call_1` are in each of them."""
+
+
+def known_as(identity: str, name: object, arguments: object) -> KnownCall:
+    start = identity[:_LONGEST_ID]
+    rest = start.replace(name, "") if isinstance(name, str) and name else start
+    return KnownCall(f"{identity}\0{identity_of(name, arguments)}", _UNIQUE.search(rest) is not None)
+
+
+def _known_call(call: PastCall, history: History) -> KnownCall:
+    """A call with the id that the host gave. The free text of a custom tool is not examined."""
+    identity = upstream_id(call.id) if history.has_ids else ""
+    return known_as(identity, call.name, call.given) if call.key else known_as(identity, None, None)
+
+
+def _results_of(said: Said, history: History) -> list[str]:
+    """The results in a message, each with what tells its call."""
+    if history.by_number:
+        return [identity_of(one.body.get("name"), one.body.get("response")) for one in said.results]
+    ids = [upstream_id(one.id) if history.has_ids else str(one.body.get("tool_name")) for one in said.results]
+    return [
+        f"{identity}\0{history.words_of(one)}" for identity, one in zip(ids, said.results, strict=True) if identity
+    ]
+
+
+def words_of(said: Said) -> str:
+    return text_of(said.content)
+
+
+def upstream_id(identity: str) -> str:
+    """The id that the host gave to a call, whether or not the client knows it as an id of ours."""
+    return restore(identity) or identity
+
+
+def identity_of(name: object, arguments: object) -> str:
+    """A key for a call within its turn: the tool and its arguments, in whatever form a client sends them back."""
+    if isinstance(arguments, str):
+        with suppress(ValueError, RecursionError):
+            arguments = json.loads(arguments)
+    return json.dumps([name, _plain(arguments or {}, 0)], sort_keys=True)
+
+
+def _plain(value: Any, depth: int) -> Any:
+    """The value with integers for whole floats, because JavaScript writes 1.0 as 1."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if depth < 64 and isinstance(value, dict):
+        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
+    if depth < 64 and isinstance(value, list):
+        return [_plain(entry, depth + 1) for entry in value]
+    return value
+
+
+def _lacking(said: Said, turn: AnsweredTurn, history: History) -> GivenBack:
+    """What the client dropped of a turn; nothing for parts that it sent itself."""
+    given, back = GivenBack(), turn.back
+    if back.blocks and isinstance(said.content, list) and not said.reasons:
+        # Hosts reject signed thinking if the other blocks are not the same.
+        uses = sum(isinstance(block, dict) and block.get("type") == "tool_use" for block in said.content)
+        if words_of(said).strip() == turn.text.strip() and uses in (0, len(turn.ids)):
+            given.blocks = back.blocks
+    elif back.fields and not said.reasons:
+        given.fields = dict([*back.fields.items()][:1])
+    for number, call in enumerate(said.calls):
+        identity = str(number) if history.by_number else upstream_id(call.id)
+        if identity in back.extras and not history.is_signed(call):
+            given.extras[str(number)] = back.extras[identity]
+    return given
+
+
+def add(digest: Hash, *parts: str) -> None:
+    for part in parts:
+        data = part.encode("utf-8", "surrogatepass")
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
 
 
 def _last_user(messages: list[Said]) -> int:
@@ -359,13 +389,10 @@ def _may_lack(said: Said, support: ReasoningSupport) -> bool:
 
 
 def _thinking_is_off(request: Json) -> bool:
-    thinking = request.get("thinking")
-    kind = thinking.get("type") if isinstance(thinking, dict) else thinking
-    template = request.get("chat_template_kwargs")
+    thinking, template = request.get("thinking"), request.get("chat_template_kwargs")
     switches = [
-        request.get("enable_thinking"),
-        request.get("think"),
+        thinking.get("type") if isinstance(thinking, dict) else thinking,
         template.get("enable_thinking") if isinstance(template, dict) else None,
+        *(request.get(key) for key in ("enable_thinking", "think", "reasoning_effort")),
     ]
-    words = (kind, request.get("reasoning_effort"))
-    return False in switches or any(word in _OFF for word in words if isinstance(word, str)) or kind is False
+    return any(switch is False or (isinstance(switch, str) and switch in _OFF) for switch in switches)

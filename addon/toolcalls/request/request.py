@@ -113,42 +113,27 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     if request is None:
         return Request(stream=streams or unasked)
     request = inner(request)
-    if "contents" in request:
-        return _read_gemini(request, streams)
-    count = request.get("n")
-    model = request.get("model")
-    options = request.get("stream_options")
+    count, model, options = (request.get(key) for key in ("n", "model", "stream_options"))
+    choices, asked = [request.get("tool_choice"), request.get("function_call")], request.get("stream")
+    gemini = _inside(
+        _inside(request, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"
+    )
+    names = gemini.get("allowedFunctionNames", gemini.get("allowed_function_names"))
+    wants_json = _wants_json(request)
+    # Ollama's and Gemini's servers answer with nothing but JSON, others also with calls.
+    only_json = (protocol == _OLLAMA and bool(request.get("format"))) or ("contents" in request and wants_json)
     return Request(
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
         limit=limit_of(request),
         legacy_functions=bool(request.get("functions")) and not request.get("tools"),
-        stream=streams or request.get("stream") is True or (unasked and request.get("stream") is None),
+        stream=streams or asked is True or (unasked and asked is None),
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
-        calls_wanted=not any(_is_none(request.get(key)) for key in ("tool_choice", "function_call"))
-        and not (protocol == _OLLAMA and request.get("format")),
-        allowed=_allowed(request.get("tool_choice") or request.get("function_call")),
-        json_wanted=_wants_json(request),
-        read_by_model=ReadByModel.of_request(request),
-    )
-
-
-def _read_gemini(request: dict[str, Any], streams: bool) -> Request:
-    config = _inside(
-        _inside(request, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"
-    )
-    names = config.get("allowedFunctionNames", config.get("allowed_function_names"))
-    return Request(
-        tools=Tools.read(request),
-        choices=1,
-        limit=limit_of(request),
-        stream=streams,
-        used_ids=used_ids(request),
-        calls_wanted=not (_is_none(config.get("mode")) or _wants_json(request)),
-        allowed=frozenset(filter(_is_text, names)) if isinstance(names, list) and names else None,
-        json_wanted=_wants_json(request),
+        calls_wanted=not (only_json or any(map(_is_none, (*choices, gemini.get("mode"))))),
+        allowed=_allowed({"tools": names} if isinstance(names, list) and names else choices[0] or choices[1]),
+        json_wanted=wants_json,
         read_by_model=ReadByModel.of_request(request),
     )
 
@@ -167,10 +152,6 @@ def _wants_json(request: dict[str, Any]) -> bool:
         or (one is request.get("format") and isinstance(one, dict) and bool(one))
         for one in wanted
     )
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def _inside(value: dict[str, Any], *keys: str) -> dict[str, Any]:

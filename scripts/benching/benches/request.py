@@ -96,7 +96,7 @@ def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False
 
 def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object:
     if new:
-        known_arguments.forget()
+        known_arguments.clear()
     request = decode(body)
     read_request(request)
     return mend_request(protocol, body, request, POLICY, refusals)
