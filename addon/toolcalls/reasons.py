@@ -106,7 +106,7 @@ _REASONS = (
     ("cut off", ("cut off",)),
     ("several objects", ("two different objects", "objects")),
     ("no object", ("no object", "not an object", "outside the object")),
-    ("too large", ("nested", "too many", "encoded more than", "digits", "too large", "larger than")),
+    ("too large", ("nested", "too many", "encoded more than", "too large", "larger than")),
     ("two readings", ("not clear", "may be", "may not", "two readings", "one reading", "told apart", "not escaped")),
 )
 

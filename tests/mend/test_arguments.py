@@ -198,3 +198,27 @@ def test_the_engine_imports_nothing_but_the_standard_library() -> None:
     addon = Path(__file__).parents[2] / "addon"
     done = subprocess.run([sys.executable, "-c", script], cwd=addon, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n['mend', 'reasons', 'tools']\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": true,}',
+        "{'a': 1, 'a': True}",
+        "{'a': [0], 'a': [False]}",
+        '{"a": 1, "a": 1.0,}',
+        '{"a":1,"a":2,}',
+    ],
+)
+def test_a_key_with_two_values_is_refused_even_if_python_calls_them_equal(text: str) -> None:
+    assert mend_arguments(text, Finish.COMPLETE).status == "refused"
+
+
+def test_a_key_with_one_value_twice_is_one_pair() -> None:
+    text = "{'a': {'b': 1, 'c': 2}, 'a': {'c': 2, 'b': 1}}"
+    assert mend_arguments(text, Finish.COMPLETE).value == {"a": {"b": 1, "c": 2}}
+
+
+def test_where_only_the_quotes_were_escaped_the_other_escapes_keep_their_meaning() -> None:
+    text = r"{\"command\": \"grep a\\\\b x\ny\"}"
+    assert mend_arguments(text, Finish.COMPLETE).value == {"command": "grep a\\\\b x\ny"}

@@ -68,10 +68,10 @@ def mend_arguments(
         return Mended("refused", None, None, reason="the arguments are nested too deeply")
 
 
-def _strict(text: str, *, control_characters: bool = False) -> Any:
+def _strict(text: str, *, lax: bool = False) -> Any:
     """The value of strict JSON, or the error that says where the text stops being JSON."""
     try:
-        return read(text, control_characters=control_characters)
+        return read(text, lax=lax)
     except json.JSONDecodeError as error:
         # The error is returned as a value; the frames of its traceback would keep the callers and their bytes alive.
         error.__traceback__ = error.__context__ = None
@@ -163,12 +163,12 @@ def _lax(s: Source, error: json.JSONDecodeError) -> Any:
             done.append("raw control characters")
         else:
             break
-        value = _strict(rewritten, control_characters="raw control characters" in done)
+        value = _strict(rewritten, lax="raw control characters" in done)
     if not isinstance(value, dict):
         return value if rewritten is text else error
     if may_have_path(text):
         return error
-    json.loads(rewritten, strict=False, parse_int=str, parse_float=str, object_pairs_hook=_with_one_value_each)
+    read(rewritten, lax=True)  # refuses two values of a key
     s.steps.update(dict.fromkeys(done))
     return value
 
@@ -177,16 +177,6 @@ def _check_paths(text: str) -> None:
     """Refuse a text whose escapes were decoded as JSON's if a Windows path in it may have some of them."""
     if may_have_path(text):
         raise Refusal(UNCLEAR_PATH)
-
-
-def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs; refuses a key with two values."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found and found[key] != value:
-            raise Refusal(f"`{key[:60]}` has two values")
-        found[key] = value
-    return found
 
 
 def _trailing_comma_at(text: str, at: int) -> bool:
@@ -283,7 +273,7 @@ def _unescaped(s: Source) -> str | None:
         if text is not whole and _ESCAPED_TWICE in body and not s.may_add_missing:
             raise Refusal("a quote inside a text may be the end of it, and the answer may have been cut off")
         return text
-    value = _strict(quotes_only, control_characters=True)
+    value = _strict(quotes_only, lax=True)
     return quotes_only if isinstance(value, dict) or _ESCAPED_BRACE.match(quotes_only) else None
 
 
@@ -304,10 +294,7 @@ def _without_braces(s: Source) -> dict[str, Any] | None:
     if not s.may_add_missing or not _BRACELESS.match(text):
         return None
     for end in ("}", ""):
-        try:
-            value = read("{" + text + end, control_characters=True)
-        except json.JSONDecodeError:
-            continue
+        value = _strict("{" + text + end, lax=True)
         if isinstance(value, dict):
             if end and text[-1:].isalnum() and not s.complete:
                 # More of the number or word may be missing.

@@ -68,15 +68,15 @@ def _object(s: Source) -> dict[str, Any]:
     """Read the object here: at C speed if it is JSON, which is usual when only its surroundings are wrong."""
     start = s.pos
     if s.text[start] == "{" and not (s.tried and not s.text[:start].strip()):
-        for control_characters in (False, True):
+        for lax in (False, True):
             try:
-                value, end = read_prefix(s.text, start, control_characters=control_characters)
+                value, end = read_prefix(s.text, start, lax=lax)
             except json.JSONDecodeError:
                 continue
             if may_have_path(s.text, start, end):
                 break
             s.pos = end
-            if control_characters:
+            if lax:
                 s.step("raw control characters")
             return dict(value)
     s.structure(s.text[start])
@@ -174,19 +174,14 @@ def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:
 
 
 def _one_of(s: Source, found: list[dict[str, Any]]) -> dict[str, Any]:
-    if len(found) == 1:
-        return found[0]
     full = [value for value in found if value]
-    if not full:
-        s.step("repeated object")
-        return found[0]
-    if len(full) < len(found):
+    if 0 < len(full) < len(found):
         s.step("empty object beside the real one")
-    if len(full) > 1:
-        if len(set(map(written_in_order, full))) > 1:
-            raise Refusal("the arguments hold two different objects")
+    if len(full) > 1 and len(set(map(written_in_order, full))) > 1:
+        raise Refusal("the arguments hold two different objects")
+    if len(full or found) > 1:
         s.step("repeated object")
-    return full[0]
+    return (full or found)[0]
 
 
 FENCE, MARKER, LABEL = "code fence", "markers around the object", TEXT_AROUND
@@ -248,20 +243,15 @@ _WORD = re.compile(r"[^\W_▁]+")
 _LONE = re.compile(rf"[\s{chars.INVISIBLE}]*+[\"'“”‘’(]?[\s{chars.INVISIBLE}]*+")
 
 # The remarks behind the object that appear in the corpora, and no others: the model says that it runs the call,
-# says in a few words what the call does, or continues as if the call had been run.
+# or in a few words what the call does, or continues behind `Action Input:` as if the call had been run.
 _REMARK = re.compile(
     r"I(?:['’]ll| will)(?: now)? (?:run|execute|call|use) (?:it|this|the)"
     r"(?: [\"“]?(?:command|call|tool|function)[\"”]?)?[.!]?"
     r"|Note: (?:this|it) (?:lists|shows|prints|displays|reads|finds|searches|counts|checks|returns|fetches|opens)"
-    r"(?: [\"“]?[A-Za-z]{1,20}[\"”]?){0,3}(?:, isn['’]t it\?|[.!])?"
-)
-_DOUBT = re.compile(
-    r"(?i)\b(?:no|not|never|none|nothing|without|only|unless|until|if|would|could|should|might|must|but|instead|"
-    r"wrong|(?:danger|unsafe|harm|delet|destro|remov|wip|eras|refus|deni|forbid|fak|test|demo|sampl|example|pretend|"
-    r"ask|confirm|approv|wait|stop|skip|cancel|ignor|fail|break|bad|quot|secret|passw|privat)[a-z]*)\b"
+    r"(?: [\"“]?(?:all|the|every|each|files?|lines?|paths?|names?|results?)[\"”]?){0,3}(?:, isn['’]t it\?|[.!])?"
 )
 _REACT = re.compile(r"(?i)\s*Action Input:\s*")
-_OBSERVED = re.compile(r"Observation: ?[^\n]{0,200}+")
+_OBSERVED = re.compile(r"Observation:(?: -?\d[\w.%°]{0,20}+)?")
 
 
 def in_front(text: str) -> str | None:
@@ -274,9 +264,8 @@ def in_front(text: str) -> str | None:
 def behind(text: str, front: str) -> str | None:
     """The kind of the text behind the object; None if it may say something about it. `front`: the text before it."""
     found, at = _pieces(text, behind=True)
-    if found is None and not text[:at].strip() and _is_remark(text[at:].strip(), front):
-        return LABEL
-    return found
+    remark = _OBSERVED if _REACT.fullmatch(front) else _REMARK
+    return LABEL if found is None and not text[:at].strip() and remark.fullmatch(text[at:].strip()) else found
 
 
 def _pieces(text: str, *, behind: bool) -> tuple[str | None, int]:
@@ -323,9 +312,3 @@ def _is_label(text: str) -> bool:
     words = _split(text)
     asks = _ASKS.match(text) is not None
     return words <= _LABEL_WORDS and not words.isdisjoint(_LABEL_NAMES) and not asks
-
-
-def _is_remark(text: str, front: str) -> bool:
-    if _OBSERVED.fullmatch(text) and _DOUBT.search(text) is None:
-        return _REACT.fullmatch(front) is not None
-    return _REMARK.fullmatch(text) is not None and _DOUBT.search(text) is None

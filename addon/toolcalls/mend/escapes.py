@@ -76,8 +76,10 @@ def decode(s: Source, raw: str, quote: str, *, bare_quotes: bool = True, as_json
     if "\\" not in raw:
         return raw
     if _DRIVE_PATH.fullmatch(raw):
+        if all(e in _KNOWN or len(e) > 1 for e in _ESCAPE.findall(raw)):
+            raise Refusal(UNCLEAR_PATH)  # `C:\new\temp` may be two lines
         s.step(_INVALID)
-        return _drive_path(raw)
+        return raw
     drive = ":\\" in raw and _DRIVE.search(raw) is not None
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
         if drive or (_FILE_PATH.fullmatch(raw) and has_control_word(raw, broken=False)):
@@ -155,14 +157,6 @@ def _has_undoubled_word(raw: str, as_json: bool) -> bool:
         return False
     text = _DRIVE_INSIDE.sub("", raw) if ":\\" in raw else raw
     return (_WORD_IN_JSON if as_json else _WORD).match(text) is not None
-
-
-def _drive_path(raw: str) -> str:
-    """Keep `C:\\Users\\bob` as a whole; refuse `C:\\new\\temp`, which has only known escapes: maybe two lines."""
-    escapes = set(_ESCAPE.findall(raw))
-    if all(e in _KNOWN or len(e) > 1 for e in escapes):
-        raise Refusal(UNCLEAR_PATH)
-    return raw
 
 
 def _known(escape: re.Match[str]) -> str:

@@ -13,8 +13,8 @@ from ..reasons import BARE_TEXT, CLOSED_CUT_OFF, EXTRA_BRACKET, LEADING_COMMA, M
 from ..tools.check import View
 from . import lexer as chars
 from .finish import Finish
-from .source import MAX_DEPTH, SLOW, Cut, Source
-from .strict import LITERALS, exact_int, may_be_cut, read_number
+from .source import MAX_DEPTH, Cut, Source
+from .strict import LITERALS, put, read_number
 from .strings import ARRAY, KEY, OBJECT, TUPLE, prefixed_string, read_string
 
 _COMMA_IN_KEY = re.compile(rf"[{chars.QUOTES}]\s*+[{chars.COMMAS}]")
@@ -31,7 +31,7 @@ def read_object(s: Source, view: View | None = None) -> dict[str, Any]:
     _enter(s, OBJECT)
     outer, s.view = s.view, view
     pairs: dict[str, Any] = {}
-    while not _plain(s, pairs, *chars.PLAIN_PAIRS):
+    while True:
         before = s.pos
         char = s.skip()
         comma = bool(pairs) and _commas(s, char)
@@ -56,46 +56,6 @@ def read_object(s: Source, view: View | None = None) -> dict[str, Any]:
     return pairs
 
 
-def _plain(s: Source, members: Any, comma: re.Pattern[str], member: re.Pattern[str], end: re.Pattern[str]) -> bool:
-    """Read pairs or items in which only the quotes may need mending, one match each; stops before any other.
-
-    Returns whether the object or list (`members`) ended behind them.
-    """
-    text, pos = s.text, s.pos
-    before = comma.match(text, pos) if members else None
-    if not s.typographic and (before or not members):
-        pos = before.end() if before else pos
-        while found := member.match(text, pos):
-            s.spend(1)
-            key_quote, key, quote, string, number, literal = found.groups()
-            if key_quote == "'" or quote == "'":
-                s.step("single quotes")
-            value = string if quote else _plain_word(s, number, literal)
-            if key_quote:
-                _put(s, key, value, members)
-            else:
-                members.append(value)
-            s.pos = pos = found.end()
-            if text[pos] != ",":
-                break
-            pos += 1
-    closed = end.match(text, s.pos)
-    if closed is None or (closed[1] and not members):
-        return False
-    s.pos = closed.end()
-    if closed[1]:
-        s.step("trailing comma")
-    return True
-
-
-def _plain_word(s: Source, number: str, literal: str | None) -> Any:
-    if literal:
-        if literal in _PYTHON_CONSTANTS:
-            s.step("Python literals")
-        return LITERALS[literal]
-    return exact_int(number) if number.isdecimal() else read_number(number)[0]
-
-
 def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
     """pair = key ":" value"""
     key = _key(s, char)
@@ -106,14 +66,7 @@ def _pair(s: Source, char: str, pairs: dict[str, Any]) -> None:
         raise Refusal(f"`{key[:60]}` has no colon")
     s.structure(colon)
     s.key = key
-    _put(s, key, read_value(s, OBJECT, s.view and s.view.child(key)), pairs)
-
-
-def _put(s: Source, key: str, value: Any, pairs: dict[str, Any]) -> None:
-    """Add a pair. A key with two values is refused: the object has two readings."""
-    if key in pairs and pairs[key] != value:
-        raise Refusal(f"`{key[:60]}` has two values")
-    pairs[key] = value
+    put(pairs, key, read_value(s, OBJECT, s.view and s.view.child(key)))
     s.key = key
 
 
@@ -121,7 +74,7 @@ def _key(s: Source, char: str) -> str:
     """key = string | name"""
     if char in chars.QUOTES:
         return read_string(s, KEY)
-    s.spend(SLOW)
+    s.spend(1)
     if s.lacks_opening_quote(half := chars.half_quoted_key.match(s.text, s.pos)):
         assert half is not None
         s.pos = half.end()
@@ -142,13 +95,10 @@ def read_array(s: Source, view: View | None = None) -> list[Any]:
     """array = "[" [ value { comma value } [ comma ] ] "]" """
     _enter(s, ARRAY)
     items: list[Any] = []
-    while not _plain(s, items, *chars.PLAIN_ITEMS):
-        comma = False
-        if items and (found := chars.plain_comma.match(s.text, s.pos)):
-            s.pos, comma = found.end(), True
+    while True:
         char = s.skip()
-        if not comma and items and _comma(s, char):
-            comma, char = True, s.skip()
+        comma = bool(items) and _comma(s, char)
+        char = s.skip() if comma else char
         if _read_end(s, char, chars.CLOSE_ARRAY, comma, not items):
             break
         if char in chars.CLOSE_OBJECT:
@@ -244,7 +194,7 @@ def _bare_text(s: Source, view: View | None) -> str | None:
 
 def _word(s: Source) -> Any:
     """word = number | "true" | "false" | "null", in any spelling"""
-    s.spend(SLOW)
+    s.spend(1)
     found = chars.word.match(s.text, s.pos)
     if found is None:
         raise Refusal(f"there is no value for `{s.key}`" if s.key else "there is no value where one should be")
@@ -253,7 +203,7 @@ def _word(s: Source) -> Any:
     if s.pos == len(s.text) and not s.complete:
         # More of the word may be missing, whatever the finish reason says: `3` may be the beginning of `300`.
         raise s.cut()
-    if s.pos == len(s.text) and may_be_cut(word):
+    if s.pos == len(s.text) and word not in LITERALS:
         return _completed(s, word)
     if word in LITERALS:
         if word not in ("true", "false", "null"):
@@ -268,18 +218,18 @@ def _word(s: Source) -> Any:
 
 
 def _completed(s: Source, word: str) -> Any:
+    """The literal of which this is the beginning, or the number without what its end lacks (`1.`, `1e`)."""
     s.step(CLOSED_CUT_OFF)
     for literal, value in LITERALS.items():
         if literal.startswith(word):
             return value
-    digits = word.rstrip(".eE+-xX")
-    if not digits:
+    if word in "+-":
         raise s.cut()
-    return read_number(digits)[0]
+    return read_number(word.rstrip(".eE+-xX") or word)[0]
 
 
 def _enter(s: Source, bracket: str) -> None:
-    s.spend(SLOW)
+    s.spend(1)
     s.open.append(bracket)
     if len(s.open) > MAX_DEPTH:
         raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")
@@ -306,7 +256,7 @@ def _commas(s: Source, char: str) -> bool:
     while _comma(s, char):
         if found:
             s.structural_step("extra comma")
-            s.spend(SLOW)
+            s.spend(1)
         found = True
         char = s.skip()
     return found

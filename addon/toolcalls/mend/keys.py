@@ -79,23 +79,17 @@ def drifted(view: View, value: dict[str, Any]) -> list[KeyChange]:
         return []
     sources = {key: normalize(key) for key in value if not view.declares(key)}
     absent = {name: normalize(name) for name in view.properties if name not in value} if sources else {}
-    renames: dict[str, str] = {}
-    claimed: Counter[str] = Counter()
+    targets: dict[str, list[str]] = {}
     for source, spelling in sources.items():
-        if not spelling:
-            continue
-        targets = [name for name, other in absent.items() if other == spelling]
-        spelled = bool(targets)
-        if not spelled:
-            row = _SYNONYMS.get(spelling, frozenset())
-            targets = [name for name, other in absent.items() if other in row]
-        claimed.update(targets)
-        if len(targets) == 1 and (spelled or targets[0] in view.required):
-            renames[source] = targets[0]
+        row = _SYNONYMS.get(spelling, frozenset())
+        spelled = [name for name, other in absent.items() if spelling and other == spelling]
+        targets[source] = spelled or [name for name, other in absent.items() if other in row]
+    claimed = Counter(target for names in targets.values() for target in names)
     return [
-        KeyChange((source,), target, value[source], f"`{source}` renamed to `{target}`", renames=True)
-        for source, target in renames.items()
-        if claimed[target] == 1
+        KeyChange((source,), names[0], value[source], f"`{source}` renamed to `{names[0]}`", renames=True)
+        for source, names in targets.items()
+        if len(names) == 1 and claimed[names[0]] == 1
+        if absent[names[0]] == sources[source] or names[0] in view.required
     ]
 
 

@@ -1,8 +1,8 @@
 """One lexer for JSON text that may be broken: the characters that count, by name, and where tokens begin and end.
 
-`Lexer` follows a text that may arrive in pieces: a strict prefix (`live.py`) and balanced brackets are read from it.
-`next_quote` ends a string, for the lexer as for the tolerant grammar. The patterns run over spans at C speed; every
-repetition is possessive or bounded: no pattern here backtracks over the text.
+`Lexer` follows the brackets of a text that arrives in pieces, `loose_tokens` cuts a text into tokens. `next_quote`
+ends a string, for the tokens as for the tolerant grammar. The patterns run over spans at C speed; every repetition is
+possessive or bounded: no pattern here backtracks over the text.
 """
 
 from __future__ import annotations
@@ -79,19 +79,12 @@ _CUT_KEY = rf"(?:\"[^\"]{{0,200}}+\"?+|'[^']{{0,200}}+'?+|{_NAME}){_BLANK}*+\Z"
 _CLOSE = r"[}｝\]］]"
 _VALUE = rf"(?:[{QUOTES}{{｛\[［(（\d.+\-]|[rRbBuU]{{1,2}}['\"]|(?i:true|false|null|none)\b)"
 
-# A line comment that begins like the values around it: with an item, a pair, or a comma and more of them.
-_STRING = r"(?:\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+')"
-_ATOM = rf"(?:{_STRING}|[+-]?[\d.]{{1,40}}+\w{{0,8}}+|(?i:true|false|null|none)\b)"
-like_values = re.compile(
-    rf"(?://|\#)[ \t]*+[{COMMAS}]?[ \t]*+(?:{_NAME}[ \t]*+[{COLONS}][ \t]*+)?"
-    rf"(?:{_ATOM}[ \t]*+(?:[{COMMAS}{COLONS}]|{_CLOSE}|\Z)|[{OPEN_OBJECT}{OPEN_ARRAY}])"
+values_in_comment = re.compile(
+    rf"(?://|\#)[ \t]*+(?:[{COMMAS}{OPEN_OBJECT}{OPEN_ARRAY}\"']"
+    rf"|[\d.+\-]{{1,40}}+\w{{0,8}}+[ \t]*+(?:[{COMMAS}{COLONS}]|{_CLOSE}|\Z))"
+    rf"|[{COMMAS}{COLONS}=][ \t]*+(?:[{OPEN_OBJECT}{OPEN_ARRAY}\"'\d+\-.]|(?i:true|false|null|none)\b)"
 )
-values_inside = re.compile(
-    rf"[{COMMAS}][ \t]*+{_ATOM}[ \t]*+(?:[{COMMAS}]|{_CLOSE}|\Z)"
-    rf"|(?://|\#)[ \t]*+(?:{_NAME}|{_STRING})(?:[ \t]*+[={COLONS}][ \t]*+|[ \t]++)"
-    rf"(?:(?i:true|false|null|none)\b|{_STRING})"
-)
-"""Values further inside a line comment: an item behind a comma, or a flag and its value."""
+"""A line comment that begins like an item or a pair, or a separator in it with a value behind."""
 says_no = re.compile(
     r"(?i)\b(?:(?:do\s?n[o'’]?t|never|must\s+not|not\s+to)\s+(?:be\s+)?(?:run|execute|exec|call|use|send|do)"
     r"|(?:skip|cancel|abort|ignor|refus|reject|forbid|confirm|approv|hypothe|pretend)[a-z]*"
@@ -121,22 +114,6 @@ after_value_in_object = re.compile(
 )
 after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOSE}|\Z)|{_CLOSE}|\Z)|{_BLANK}++\"")
 after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
-
-# Pairs and items in which only the quotes may need mending. What follows them is checked as for any string.
-_S = r"[ \t\r\n]*+"
-_PLAIN_STRING = r"([\"'])([^\"'\\\x00-\x1f]*+)"
-_PLAIN_WORD = r"(-?(?:0|[1-9][0-9]*+)(?>\.[0-9]++)?+(?>[eE][+-]?[0-9]++)?+)|(true|false|null|True|False|None)\b"
-_PLAIN_PAIR = re.compile(
-    rf"{_S}{_PLAIN_STRING}\1{_S}:{_S}(?:{_PLAIN_STRING}\3|{_PLAIN_WORD}){_S}"
-    rf"(?=}}|,{_S}(?:}}|(?:\"[^\"\\]{{0,200}}+\"|'[^'\\]{{0,200}}+'){_S}:))"
-)
-_PLAIN_ITEM = re.compile(
-    rf"()(){_S}(?:{_PLAIN_STRING}(?<![(\[{{=])\3|{_PLAIN_WORD}){_S}(?=\]|,{_S}[\]\"'{{\[\d\-tfnTFN])"
-)
-PLAIN_PAIRS = (re.compile(rf"{_S},(?={_S}[\"'])"), _PLAIN_PAIR, re.compile(rf"{_S}(,?){_S}}}"))
-PLAIN_ITEMS = (re.compile(rf"{_S},(?={_S}[\"'\d\-tfnTFN])"), _PLAIN_ITEM, re.compile(rf"{_S}(,?){_S}\]"))
-"""The comma before a pair or an item, the pair or item itself, the end of the object or list."""
-plain_comma = re.compile(rf"{_S},{_S}(?=[{{\[])")
 
 # The beginning of an object, as opposed to a brace in prose or code.
 object_start = re.compile(
@@ -197,21 +174,8 @@ def next_quote(text: str, at: int, closers: str) -> int:
     return end if end < len(text) and text[end] != "\\" else -1
 
 
-STRING: Final = '"'
-WORD: Final = "word"
-SPACE: Final = " "
-
-_TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]++)|(?P<mark>[{}\[\],:])|(?P<string>\"[^\"\\]*+(?>\\.[^\"\\]*+)*+)"
-    r"|(?P<word>(?>[^ \t\r\n{}\[\],:\"\\]++|\\.)++)|(?P<backslash>\\)",
-    re.DOTALL,
-)
 _NO_BRACKET = re.compile(r"\"[^\"\\]*+(?>\\.[^\"\\]*+)*+\"|(?>[^{}\[\]\"\\]++|\\.)++", re.DOTALL)
 """Whole strings, and whatever else is no bracket."""
-
-
-Token = tuple[str, int, int]
-"""Its kind (STRING, SPACE, WORD for whatever is no mark, or the mark itself: one of `{}[],:`), its begin and end."""
 
 
 @dataclass(slots=True)
@@ -224,58 +188,29 @@ class Lexer:
     inside: bool = False
     depth: int = 0
     opened: bool = False
-    _escaped: bool = False
-    """The text ends with a backslash that escapes the next character."""
+    _cut: str = ""
+    """What the next piece goes on with: the quote of the string in which the text ends, a backslash at its end."""
 
     @property
     def closed(self) -> bool:
         """Whether a bracket was opened, and none is open now."""
         return self.opened and self.depth <= 0 and not self.inside
 
-    def feed(self, text: str) -> Iterator[Token]:
-        """The tokens of the next piece, with their offsets in it. What is cut goes on in the next piece."""
-        kind, at = STRING if self.inside else WORD, self._go_on(text)
-        if at:
-            yield kind, 0, at
-        while found := _TOKEN.match(text, at):
-            begin, at = found.span()
-            kind = found.lastgroup or ""
-            if kind == "mark":
-                mark = found[0]
-                if mark in "{[":
-                    self.depth, self.opened = self.depth + 1, True
-                elif mark in "}]":
-                    self.depth -= 1
-                yield mark, begin, at
-            elif kind == "string":
-                at = self._end_string(text, at)
-                yield STRING, begin, at
-            else:
-                self._escaped = kind == "backslash"
-                yield SPACE if kind == "space" else WORD, begin, at
-
     def follow(self, text: str) -> None:
-        """Follow the next piece without giving its tokens, at C speed."""
-        brackets, quote, inside = _NO_BRACKET.sub("", text[self._go_on(text) :]).partition('"')
+        """Follow the next piece, at C speed."""
+        brackets, quote, inside = _NO_BRACKET.sub("", self._cut + text).partition('"')
         opening = brackets.count("{") + brackets.count("[")
         self.opened = self.opened or opening > 0
         self.depth += opening - brackets.count("}") - brackets.count("]")
-        self.inside = self.inside or bool(quote)
-        self._escaped = self._escaped or (inside or brackets).endswith("\\")
-
-    def _go_on(self, text: str) -> int:
-        """Read the rest of what the last piece cut: an escape, a string."""
-        if not text or not (self.inside or self._escaped):
-            return 0
-        at, self._escaped = int(self._escaped), False
-        return self._end_string(text, end_of(_INSIDE[STRING], text, at)) if self.inside else at
-
-    def _end_string(self, text: str, at: int) -> int:
-        behind = text[at : at + 1]
-        self.inside, self._escaped = behind != STRING, behind == "\\"
-        return at + len(behind)
+        self.inside = quote != ""
+        self._cut = quote + ("\\" if (inside or brackets).endswith("\\") else "")
 
 
+STRING: Final = '"'
+WORD: Final = "word"
+SPACE: Final = " "
+Token = tuple[str, int, int]
+"""Its kind (STRING, SPACE, WORD for whatever is no mark, or the mark itself), its begin and end."""
 CLOSER_OF: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
 BEFORE_A_VALUE: Final = frozenset(":,[(")
 _BEFORE_A_STRING: Final = BEFORE_A_VALUE | {"{", ""}

@@ -114,8 +114,6 @@ class Mender:
         original = Outcome("valid", name, arguments, name, arguments, call.steps, namespace=call.namespace or None)
         if call.sent is not None:
             outcome = self._mend_rest(original, call, call.sent, drop, invalid_tail)
-        elif call.refusal:
-            outcome = self._refuse_as_told(original, call.refusal)
         else:
             outcome = self._mend(original, call)
         if drop and outcome.status == "refused":
@@ -132,13 +130,6 @@ class Mender:
             # The next request contains this id beside the result, and there the reason is added.
             return self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
         return self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
-
-    def _refuse_as_told(self, original: Outcome, reason: str) -> Outcome:
-        """The outcome of a call that must not run, whatever its arguments are."""
-        named = self._mended_name(original.name, None, original.namespace)
-        if named.status == "not_a_name":
-            return self._not_a_tool(replace(original, reason=reason))
-        return self._refuse(_with_name(original, named), named.tool, reason)
 
     def _mend_rest(self, original: Outcome, call: ReceivedCall, sent: str, drop: bool, invalid_tail: str) -> Outcome:
         """The outcome of a call of which the client has a strict prefix (`sent`): the rest can only continue it.
@@ -169,13 +160,16 @@ class Mender:
     def _mend(self, original: Outcome, call: ReceivedCall) -> Outcome:
         """The outcome of a call: its name is mended first, then its arguments."""
         name, arguments, finish = call.name, call.arguments, call.finish
-        meant = None if name else self._read(arguments, finish).value
+        meant = None if name or call.refusal else self._read(arguments, finish).value
         named = self._mended_name(name, meant, original.namespace)
-        if self._leaves_alone(named.name):
+        if not call.refusal and self._leaves_alone(named.name):
             return _as_it_came(original)
         if named.status == "not_a_name":
-            return self._not_a_tool(original)
-        original = _with_name(original, named)
+            return self._not_a_tool(replace(original, reason=call.refusal))
+        steps = (*original.steps, *named.steps)
+        original = replace(original, name=named.name, namespace=named.namespace, steps=steps)
+        if call.refusal:
+            return self._refuse(original, named.tool, call.refusal)
         if named.tool is not None and named.tool.kind == "custom":
             return replace(_as_it_came(original), left_alone=finish is not Finish.COMPLETE and not original.steps)
         if named.arguments is not None:
@@ -303,10 +297,6 @@ class Mender:
 
     def _invalid_tool(self) -> str | None:
         return self.tools.invalid(self.policy.invalid_tool)
-
-
-def _with_name(original: Outcome, named: NameMended) -> Outcome:
-    return replace(original, name=named.name, namespace=named.namespace, steps=(*original.steps, *named.steps))
 
 
 def _as_it_came(original: Outcome) -> Outcome:

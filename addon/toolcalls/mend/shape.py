@@ -156,10 +156,14 @@ class _Mending:
             result = self._mend_array(view, value, path, depth)
         else:
             result = self._mend_value(view, value, before, path, key, depth)
-        if result is not value and self._violations(view, result) > before:
-            self._undo(mark)
-            return value
-        return result
+        return self._kept(view, value, result, mark, before)
+
+    def _kept(self, view: View, value: Any, result: Any, mark: int, most: int = 0) -> Any:
+        """The result, if it has at most so many violations; else the value, and none of the steps since `mark`."""
+        if result is value or self._violations(view, result) <= most:
+            return result
+        self._undo(mark)
+        return value
 
     def _mend_union(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
         """Mend within a union, whose branches are readings: a valid value must fit just one branch, and an invalid
@@ -192,17 +196,13 @@ class _Mending:
             result = self._mend_children(view.without_unions(), value, path, depth)
         else:
             return value
-        if result is not value and self._violations(view, result) > before:
-            self._undo(mark)
-            return value
-        return result
+        return self._kept(view, value, result, mark, before)
 
     def _mend_value(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
         """Mend a value whose type is wrong here, or a string that is almost a member of the enum."""
-        if isinstance(value, float):
-            whole = integer_in(view, value)
-            if whole is not None and not self._violations(view, whole):
-                return self._done(whole, "integer from a float", path)
+        whole = integer_in(view, value) if isinstance(value, float) else None
+        if whole is not None and not self._violations(view, whole):
+            return self._done(whole, "integer from a float", path)
         if not before:
             return value
         if isinstance(value, str):
@@ -212,18 +212,15 @@ class _Mending:
     def _mend_string(self, view: View, text: str, path: str, key: str | None, depth: int) -> Any:
         if admits_free_strings(view):
             return text
-        if STRING in view.types:
-            member = member_for(view, text)
-            if member is not None:
-                if self._violations(view, member):
-                    return text
-                return self._done(member, f"enum member `{member}` by case or separators", path)
+        mark = len(self.steps)
+        member = member_for(view, text) if STRING in view.types else None
+        if member is not None:
+            what = f"enum member `{member}` by case or separators"
+            return self._kept(view, text, self._done(member, what, path), mark)
         scalar = scalar_in(view, text)
         if scalar is not None:
-            if self._violations(view, scalar):
-                return text
             kind = "boolean" if isinstance(scalar, bool) else "number"
-            return self._done(scalar, f"{kind} from a string", path)
+            return self._kept(view, text, self._done(scalar, f"{kind} from a string", path), mark)
         if not looks_like_container(text):
             return self._wrapped(view, text, path, key, depth)
         if not view.types & {ARRAY, OBJECT}:
@@ -232,14 +229,9 @@ class _Mending:
         held = self.container_in(text)
         if held is None:
             return text
-        mark = len(self.steps)
         source = "a broken string" if held.broken else "a string"
         self._done(None, f"{type_of(held.value)} from {source}", path)
-        result = self._mend(view, held.value, path, key, depth + 1)
-        if self._violations(view, result):
-            self._undo(mark)
-            return text
-        return result
+        return self._kept(view, text, self._mend(view, held.value, path, key, depth + 1), mark)
 
     def _wrapped(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
         item = only_item(view, value, key)
@@ -248,10 +240,7 @@ class _Mending:
         mark = len(self.steps)
         self._done(None, "array from its only item", path)
         one = self._mend(item, value, f"{path}[0]", None, depth + 1)
-        if self._violations(item, one) or self._violations(view, [one]):
-            self._undo(mark)
-            return value
-        return [one]
+        return self._kept(view, value, [one], mark)
 
     # Objects and arrays
 

@@ -10,11 +10,9 @@ from ..tools.check import View
 from . import lexer as chars
 from .finish import Finish
 
-# Broken text is read in Python while the caller waits: this much work takes about 15 ms, and text that needs more
-# is refused. A plain pair or item costs 1, any other token 3, whatever its length: 64 KB of code or prose in a few
-# strings need a hundredth of the limit, a list of numbers fits up to about 64 KB.
-MAX_WORK = 5_000
-SLOW = 3
+# Broken text is read in Python while the caller waits: so many tokens take about 25 ms, and text that has more is
+# refused. The length of a token hardly counts: 64 KB of code or prose in a few strings need a hundredth of the limit.
+MAX_WORK = 6_000
 MAX_DEPTH = 150
 
 
@@ -89,7 +87,7 @@ class Source:
             note = chars.comment.match(text, pos) if char in "/#" else None
             if note is None:
                 break
-            self.spend(SLOW)
+            self.spend(1)
             between = text[max(0, pos - 64) : pos]
             self._comment(note[0], (between if note[0].startswith("/*") else between.rstrip())[-1:])
             pos = note.end()
@@ -109,7 +107,7 @@ class Source:
             raise Refusal("a comment may be the rest of a text whose quotes are not escaped")
         if note.startswith("/*"):
             return
-        if chars.like_values.match(note) or chars.quoted_key.search(note) or chars.values_inside.search(note):
+        if chars.quoted_key.search(note) or chars.values_in_comment.search(note):
             raise Refusal("a comment has values in it, which may be meant")
         self.swallowed = self.swallowed or chars.closing.search(note) is not None
 

@@ -1,8 +1,8 @@
 """The project's reader and writer of strict JSON, and numbers and literals in any spelling.
 
 Reading follows `json.loads`, except for values that could not be written as JSON again: NaN, Infinity and floats that
-overflow. Numbers survive exactly: a float whose shortest form is not its text becomes an `ExactFloat`, and an
-integer beyond Python's limit for int/str conversion an `ExactInt`; both carry their text to the writer.
+overflow. Numbers survive exactly: a float whose shortest form is not its text, and an integer beyond Python's limit
+for int/str conversion, become an `ExactFloat`, which carries its text to the writer.
 """
 
 from __future__ import annotations
@@ -15,37 +15,18 @@ from typing import Any, Final
 
 from ..reasons import Refusal
 
-# Python refuses int(str) beyond 4300 digits (a denial-of-service guard); up to this many, we convert in pieces.
-MAX_DIGITS = 50_000
-_PIECE = 4_000
+_MAX_DIGITS = 4_000
+"""Python refuses int(str) beyond 4300 digits (a denial-of-service guard)."""
 
 
 class ExactFloat(float):
-    """A float that remembers how it was written, because `repr` would write it differently (1.50, 1E5)."""
+    """A number that remembers how it was written: Python would write it otherwise (1.50, 1E5), or not at all."""
 
     __slots__ = ("text",)
     text: str
 
     def __new__(cls, text: str) -> ExactFloat:
         self = super().__new__(cls, text)
-        self.text = text
-        return self
-
-
-class ExactInt(int):
-    """An integer too long for `str(int)`; it remembers its digits."""
-
-    text: str
-
-    def __new__(cls, text: str) -> ExactInt:
-        sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
-        if len(digits) > MAX_DIGITS:
-            raise Refusal(f"a number has more than {MAX_DIGITS:,} digits")
-        number = 0
-        for at in range(0, len(digits), _PIECE):
-            piece = digits[at : at + _PIECE]
-            number = number * 10 ** len(piece) + int(piece)
-        self = super().__new__(cls, sign * number)
         self.text = text
         return self
 
@@ -59,8 +40,8 @@ def exact_float(text: str) -> float:
     return ExactFloat(text)
 
 
-def exact_int(text: str) -> int:
-    return int(text) if len(text) <= _PIECE else ExactInt(text)
+def exact_int(text: str) -> int | float:
+    return int(text) if len(text) <= _MAX_DIGITS else ExactFloat(text)
 
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -71,7 +52,6 @@ _LOOSE = re.compile(
 )
 _BASED = re.compile(r"[+-]?0(?:[xX][0-9a-fA-F]{1,3000}|[oO][0-7]{1,3000}|[bB][01]{1,3000})")
 """No longer, because Python writes no integer of more than 4300 digits."""
-_UNFINISHED = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?[eE]?[+-]?)?|[+-]?0[xX]")
 
 LITERALS: Final[dict[str, bool | None]] = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -99,48 +79,56 @@ def read_number(word: str) -> tuple[Any, bool]:
     return exact_float(f"{sign}{whole}.{part}{loose['power'] or ''}"), False
 
 
-def may_be_cut(word: str) -> bool:
-    """Whether the last word of the text is certainly incomplete: `-`, `1.`, `1e`, `fal`."""
-    if word in LITERALS:
-        return False
-    if any(literal.startswith(word) for literal in LITERALS):
-        return True
-    return word.endswith((".", "e", "E", "+", "-", "x", "X")) and _UNFINISHED.fullmatch(word) is not None
-
-
 def _no_constant(name: str) -> Any:
     raise Refusal(f"{name} is not a JSON value")
 
 
-def _decoder(*, strict: bool, parse_int: Callable[[str], int] | None = None) -> json.JSONDecoder:
-    return json.JSONDecoder(strict=strict, parse_float=exact_float, parse_int=parse_int, parse_constant=_no_constant)
+def put(pairs: dict[str, Any], key: str, value: Any) -> None:
+    """Add a pair to an object. A key with two values is refused: the object has two readings."""
+    if key in pairs and written_in_order(pairs[key]) != written_in_order(value):
+        raise Refusal(f"`{key[:60]}` has two values")
+    pairs[key] = value
 
 
-# `parse_int=None` lets the C scanner build integers; only a number beyond the limit needs the second decoder.
-_STRICT = (_decoder(strict=True), _decoder(strict=True, parse_int=exact_int))
-_LAX = (_decoder(strict=False), _decoder(strict=False, parse_int=exact_int))
+def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        found = {}
+        for key, value in pairs:
+            put(found, key, value)
+    return found
+
+
+def _decoders(**how: Any) -> tuple[json.JSONDecoder, json.JSONDecoder]:
+    """Without `parse_int` the C scanner builds integers; only a number beyond the limit needs the second decoder."""
+    how = {"parse_float": exact_float, "parse_constant": _no_constant, **how}
+    return json.JSONDecoder(**how), json.JSONDecoder(parse_int=exact_int, **how)
+
+
+_STRICT = _decoders()
+_LAX = _decoders(strict=False, object_pairs_hook=_with_one_value_each)
 
 _scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
 _TOO_DEEP = "the arguments are nested too deeply"
 
 
-def read(text: str, *, control_characters: bool = False) -> Any:
-    """The value of strict JSON text. `control_characters`: admit raw ones inside strings.
+def read(text: str, *, lax: bool = False) -> Any:
+    """The value of strict JSON text. `lax`: with raw control characters inside strings, but no key with two values.
 
     Raises `json.JSONDecodeError` if the text is not JSON, and `Refusal` for a value that JSON does not have.
     """
-    return _read("decode", control_characters, text)
+    return _read("decode", lax, text)
 
 
-def read_prefix(text: str, at: int, *, control_characters: bool = False) -> tuple[Any, int]:
+def read_prefix(text: str, at: int, *, lax: bool = False) -> tuple[Any, int]:
     """The value that starts exactly at `at`, and where it ends."""
-    value, end = _read("raw_decode", control_characters, text, at)
+    value, end = _read("raw_decode", lax, text, at)
     return value, end
 
 
-def _read(decode: str, control_characters: bool, *text: Any) -> Any:
-    plain, with_long_integers = _LAX if control_characters else _STRICT
+def _read(decode: str, lax: bool, *text: Any) -> Any:
+    plain, with_long_integers = _LAX if lax else _STRICT
     try:
         return getattr(plain, decode)(*text)
     except RecursionError:
@@ -193,14 +181,14 @@ def _has_exact_numbers(value: Any) -> bool:
             pending.extend(item.values())
         elif kind is list:
             pending.extend(item)
-        elif kind is ExactFloat or kind is ExactInt:
+        elif kind is ExactFloat:
             return True
     return False
 
 
 def _write_exactly(value: Any) -> str:
     match value:
-        case ExactFloat() | ExactInt():
+        case ExactFloat():
             return value.text
         case dict():
             pairs = (f"{_dump(key)}:{_write_exactly(item)}" for key, item in value.items())

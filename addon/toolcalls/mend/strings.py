@@ -19,7 +19,7 @@ from functools import cache
 from ..reasons import CLOSED_CUT_OFF, INNER_QUOTES, Refusal
 from . import lexer as chars
 from .escapes import decode
-from .source import SLOW, Source
+from .source import Source
 
 _FULL_WIDTH = "full-width punctuation"
 _NOT_ESCAPED = "it has quotes that are not escaped"
@@ -57,7 +57,7 @@ _EXPRESSION = re.compile(r"([\"'])\s{0,4}(?:\+|\|\|?|&&?|/|\.\.?|or|and)\s{0,4}\
 
 def read_string(s: Source, position: str) -> str:
     quote = s.text[s.pos]
-    s.spend(SLOW)
+    s.spend(1)
     if quote in _TRIPLE and s.text.startswith(quote * 3, s.pos):
         return _triple(s, quote, position)
     if quote == "`" and s.text.startswith("``", s.pos) and not _STRUCTURE_FIRST.match(s.text, s.pos + 2):
@@ -207,7 +207,7 @@ def prefixed_string(s: Source, position: str) -> str | None:
     body = (_TRIPLE if s.text.startswith(quote * 3, s.pos) else _RAW)[quote].match(s.text, s.pos)
     if body is None or not _FOLLOWS[position].match(s.text, body.end()):
         raise Refusal(f"a raw string does not end where it should, near character {start:,}")
-    s.spend(SLOW)
+    s.spend(1)
     s.pos = body.end()
     s.step("Python string prefix")
     return body[1]

@@ -132,10 +132,13 @@ def container_in(text: str, finish: Finish | None = None) -> Contained | None:
         return None
     try:
         value, broken = read(text), False
-    except (Refusal, ValueError):
+        read(text, lax=True)  # refuses two values of a key
+    except Refusal:
+        return None
+    except ValueError:
         value, broken = None if finish is None else _mended(text, finish), True
     unsupported = broken and "'" not in text and '"' not in text and has_string(value)
-    if value is None or unsupported or (not broken and _repeats_a_key(text)):
+    if value is None or unsupported:
         return None
     return Contained(value, broken)
 
@@ -165,15 +168,3 @@ def _decoded_once_more(text: str) -> str:
     except (ValueError, RecursionError):
         return text
     return inner.strip() if isinstance(inner, str) else text
-
-
-def _repeats_a_key(text: str) -> bool:
-    """Whether an object in this JSON text has a key twice."""
-    repeated = False
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        nonlocal repeated
-        repeated = repeated or len(dict(pairs)) < len(pairs)
-
-    json.loads(text, object_pairs_hook=note, parse_int=str)
-    return repeated

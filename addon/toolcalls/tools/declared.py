@@ -11,7 +11,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any, Literal
 
 from .check import View, view_of
@@ -98,21 +97,14 @@ def _has_default(node: Node) -> bool:
 class Tools:
     """The declared tools by name. Empty if the request declared none or could not be read."""
 
-    __slots__ = ("_by_name", "_by_namespace", "index", "initials", "only_functions")
+    __slots__ = ("_tools", "index", "only_functions")
 
     def __init__(self, tools: Iterable[Tool] = ()) -> None:
-        self._by_name: dict[str, Tool] = {}
-        self._by_namespace: dict[str, dict[str, Tool]] = {}
+        outside_first = sorted(tools, key=lambda tool: tool.namespace is not None)
+        self._tools = {(tool.namespace, tool.name): tool for tool in outside_first}
         self.index: Any = None
         """Where `spelling.py` keeps the spellings of these names."""
-        for tool in tools:
-            if tool.namespace is None:
-                self._by_name[tool.name] = tool
-            else:
-                self._by_namespace.setdefault(tool.namespace, {})[tool.name] = tool
         # Every answer asks this, and answers share the tools.
-        self.initials = frozenset(tool.name[:2] for tool in self)
-        """The first two characters of each name."""
         self.only_functions = all(tool.kind == "function" for tool in self)
 
     @classmethod
@@ -122,12 +114,10 @@ class Tools:
 
     def get(self, name: str, namespace: str | None = None) -> Tool | None:
         """The tool of that name. Without `namespace`: the tool outside all namespaces, else the only one inside."""
-        if namespace is not None:
-            return self._by_namespace.get(namespace, {}).get(name)
-        tool = self._by_name.get(name)
-        if tool is not None or not self._by_namespace:
+        tool = self._tools.get((namespace, name))
+        if tool is not None or namespace is not None:
             return tool
-        inside = [tools[name] for tools in self._by_namespace.values() if name in tools]
+        inside = [tool for tool in self if tool.name == name]
         return inside[0] if len(inside) == 1 else None
 
     def invalid(self, option: str) -> str | None:
@@ -137,12 +127,10 @@ class Tools:
 
     def __iter__(self) -> Iterator[Tool]:
         # Each answer iterates over the tools several times, and a generator takes three times as long.
-        if not self._by_namespace:
-            return iter(self._by_name.values())
-        return chain(self._by_name.values(), *(tools.values() for tools in self._by_namespace.values()))
+        return iter(self._tools.values())
 
     def __len__(self) -> int:
-        return len(self._by_name) + sum(map(len, self._by_namespace.values()))
+        return len(self._tools)
 
 
 _recent: dict[bytes, Tools] = {}

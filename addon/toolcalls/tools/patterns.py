@@ -14,21 +14,16 @@ _MAX_PATTERN = 300
 _MAX_STEPS = 200_000
 _MAX_OPTIONAL = 4
 _MAX_CHOICES_ON_EMPTY = 8
+_MAX_BARS = 60
 
-# One token of a pattern, as far as its running time is concerned.
-_TOKEN = re.compile(
-    r"\\(?P<escape>.)"
-    r"|\[\^?\]?(?:\\.|[^\]\\])*\]"  # a character class
-    r"|(?P<special>\(\?[^:])"  # look-around, named groups, flags
-    r"|(?P<open>\((?:\?:)?)"
-    r"|(?P<close>\))"
-    r"|\{(?P<low>\d+)(?P<comma>,)?(?P<high>\d*)\}"
-    r"|(?P<many>[*+])"
-    r"|(?P<maybe>\?)"
-    r"|(?P<bar>\|)"
-    r"|.",
-    re.DOTALL,
-)
+_ATOM = re.compile(r"\\[^1-9]|\[\^?\]?(?>\\.|[^\]\\])*+\]", re.DOTALL)
+"""An escape that is no back-reference, or a character class."""
+# Look-around, named groups, flags, back-references, and groups that are repeated often.
+_NEVER = re.compile(r"\(\?[^:]|\\|\)\{(?!0*[0-4]\})\d")
+_REPETITION = re.compile(r"[*+]|\{\d+,\d*\}")
+_NESTED = re.compile(r"\)(?:[*+]|\{\d)")
+# After a quantifier it only means "as few as possible".
+_OPTIONAL = re.compile(r"(?<![*+?])\?")
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,35 +55,13 @@ def prepare_pattern(source: object) -> Pattern:
 
 def _longest_safe_text(source: str) -> int:
     """The length up to which a search cannot stall: backtracking costs about n to the number of open repetitions."""
-    repetitions = optional = bars = 0
-    nested = False
-    after_group = after_quantifier = False
-    for token in _TOKEN.finditer(source):
-        kind = token.lastgroup
-        if token["escape"] is not None:
-            if token["escape"].isdigit() and token["escape"] != "0":
-                return -1  # a back-reference
-        elif kind == "special":
-            return -1
-        elif kind == "bar":
-            bars += 1
-        elif kind == "maybe":
-            if not after_quantifier:  # after a quantifier it only means "as few as possible"
-                optional += 1
-        elif kind == "many":
-            repetitions += 1
-            nested |= after_group
-        elif token["low"] is not None:
-            fixed = token["comma"] is None
-            if after_group and (not fixed or int(token["low"][:6]) > 4):
-                return -1
-            nested |= after_group
-            repetitions += not fixed
-        after_quantifier = kind in ("many", "maybe") or token["low"] is not None
-        after_group = kind == "close"
-    if nested or optional > _MAX_OPTIONAL:
+    plain = _ATOM.sub("x", source)
+    bars = plain.count("|")
+    if bars > _MAX_BARS or _NEVER.search(plain):
+        return -1
+    plain = plain.replace("(?:", "(")
+    repetitions, optional = len(_REPETITION.findall(plain)), len(_OPTIONAL.findall(plain))
+    if _NESTED.search(plain) or optional > _MAX_OPTIONAL:
         return 0 if repetitions + optional + bars <= _MAX_CHOICES_ON_EMPTY else -1
     power = repetitions + (0 if source.startswith("^") and not bars else 1)
-    if bars > 60:
-        return -1
     return min(4096, int((_MAX_STEPS / (1 + bars)) ** (1 / max(power, 1)) / (1 + optional)))

@@ -41,51 +41,56 @@ class Node:
     all_of: tuple[Node, ...] = ()
     any_of: tuple[Node, ...] = ()
     one_of: tuple[Node, ...] = ()
-    not_: Node | None = None
-    if_: Node | None = None
-    then: Node | None = None
-    else_: Node | None = None
     properties: dict[str, Node] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     pattern_properties: tuple[tuple[Pattern, Node], ...] = ()
     additional: Node | None = None
     closed: bool = False
     """Whether additionalProperties is false."""
-    property_names: Node | None = None
-    dependent: dict[str, tuple[str, ...]] = field(default_factory=dict)
     prefix: tuple[Node, ...] = ()
     items: Node | None = None
-    contains: Node | None = None
-    unique: bool = False
     pattern: Pattern | None = None
     never_empty: bool = False
     """Whether the format excludes the empty string."""
     limits: dict[str, int | float] = field(default_factory=dict)
     unknown: bool = False
     """Whether the schema contains something that is not understood here, and may forbid more than we know."""
+    parts: tuple[Node, ...] = ()
+    """The schemas that must hold besides this one."""
+    unions: tuple[tuple[Node, ...], ...] = ()
+    """The schemas of which at least one must hold, by union."""
     only_types: frozenset[str] | None = None
     """The admitted types, if the schema restricts nothing else."""
-    applies: bool = False
-    """Whether the schema has applicators: `$ref`, `allOf` and the like."""
     some_never_empty: bool = False
     """Whether a format anywhere in the schema excludes the empty string; set for the root only."""
     possible_types: frozenset[str] | None = None
     view: Any = None
     """Where `check.py` keeps the view of this node."""
 
+    def of_key(self, key: str) -> list[Node] | None:
+        """The schemas for the value of a key; None if that is not certain."""
+        found = [self.properties[key]] if key in self.properties else []
+        for pattern, node in self.pattern_properties:
+            matches = pattern.matches(key)
+            if matches is None:
+                return None
+            if matches:
+                found.append(node)
+        return found or ([] if self.additional is None else [self.additional])
+
     def compile(self) -> None:
-        """Compute the fields that make checking fast, once all others are set."""
-        self.applies = any(getattr(self, keyword) for keyword in _APPLICATORS)
-        if not (self.applies or any(getattr(self, keyword) for keyword in _RESTRICTIONS)):
+        """Compute what makes checking fast, once all other fields are set."""
+        self.parts = self.all_of if self.ref is None else (self.ref, *self.all_of)
+        self.unions = tuple(union for union in (self.any_of, self.one_of) if union)
+        if not any(getattr(self, keyword) for keyword in _RESTRICTIONS):
             self.only_types = EVERY_TYPE if self.types is None else self.types
 
 
-_APPLICATORS: Final = ("ref", "all_of", "any_of", "one_of", "not_", "if_")
 _RESTRICTIONS: Final = (
-    *("unknown", "nullable", "enum", "properties", "required", "pattern_properties", "additional", "closed"),
-    *("property_names", "dependent", "prefix", "items", "contains", "unique", "pattern", "limits"),
+    *("parts", "unions", "unknown", "nullable", "enum", "properties", "required"),
+    *("pattern_properties", "additional", "closed", "prefix", "items", "pattern", "limits"),
 )
-"""Whatever says more about a value than its types, besides the applicators."""
+"""Whatever says more about a value than its types."""
 
 
 class Members:
@@ -118,40 +123,23 @@ def type_of(value: object) -> str:
     kind = _KINDS.get(type(value))
     if kind is not None:
         return kind
-    if isinstance(value, str):
-        return STRING
-    if isinstance(value, int):
-        return INTEGER
     if isinstance(value, float):
         return INTEGER if value.is_integer() else FRACTION
-    return ARRAY if isinstance(value, list) else OBJECT
+    return next((kind for base, kind in _KINDS.items() if isinstance(value, base)), OBJECT)
 
 
 def equality_key(value: Any) -> tuple[str, Any]:
     """A key that is equal for exactly those values that JSON Schema calls equal."""
-    if isinstance(value, bool):
-        return BOOLEAN, value
-    if isinstance(value, (dict, list)):
-        return ARRAY, _canonical(value)
-    if isinstance(value, (int, float)):
-        return INTEGER, value
-    return STRING if isinstance(value, str) else NULL, value
-
-
-def _canonical(value: Any) -> Any:
     if isinstance(value, dict):
-        return OBJECT, frozenset((key, _canonical(item)) for key, item in value.items())
+        return OBJECT, frozenset((key, equality_key(item)) for key, item in value.items())
     if isinstance(value, list):
-        return ARRAY, tuple(_canonical(item) for item in value)
-    return equality_key(value)
+        return ARRAY, tuple(map(equality_key, value))
+    kind = type_of(value)
+    return INTEGER if kind == FRACTION else kind, value
 
 
-def possible(node: Node) -> frozenset[str]:
+def possible(node: Node, depth: int = 0) -> frozenset[str]:
     """The types that a value may have under this schema: at most these, perhaps fewer."""
-    return _possible(node, 0)
-
-
-def _possible(node: Node, depth: int) -> frozenset[str]:
     if node.possible_types is not None:
         return node.possible_types
     if depth > _MAX_CHAIN:
@@ -160,11 +148,10 @@ def _possible(node: Node, depth: int) -> frozenset[str]:
     types = EVERY_TYPE if node.types is None else node.types
     if node.enum is not None:
         types &= node.enum.types
-    for part in (*node.all_of, *((node.ref,) if node.ref else ())):
-        types &= _possible(part, depth + 1)
-    for union in (node.any_of, node.one_of):
-        if union:
-            types &= frozenset().union(*(_possible(branch, depth + 1) for branch in union))
+    for part in node.parts:
+        types &= possible(part, depth + 1)
+    for union in node.unions:
+        types &= frozenset().union(*(possible(branch, depth + 1) for branch in union))
     if node.nullable:
         types |= {NULL}
     node.possible_types = types
@@ -189,9 +176,13 @@ _NEVER_EMPTY: Final = frozenset(
 # Keywords that can make a value invalid in a way that is not checked here.
 _UNKNOWN_KEYWORDS: Final = frozenset(
     {
-        *("$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems"),
-        *("dependentSchemas", "extends"),
+        *("$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems", "dependentSchemas", "extends"),
+        *("not", "if", "contains", "uniqueItems", "multipleOf", "propertyNames", "dependentRequired", "dependencies"),
     }
+)
+_LIMITS: Final = (
+    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
 )
 
 
@@ -222,20 +213,13 @@ class _Preparation:
 
     def _node(self, schema: object) -> Node:
         if not isinstance(schema, dict):
-            node = Node()
-            if schema is False:
-                node.types = frozenset()
-            elif schema is not True:
-                node.unknown = True
-            return node
+            return Node(types=frozenset() if schema is False else None, unknown=not isinstance(schema, bool))
         known = self._made.get(id(schema))
         if known is not None:
             return known
-        node = Node()
         if len(self._made) >= _MAX_NODES:
-            node.unknown = True
-            return node
-        self._made[id(schema)] = node
+            return Node(unknown=True)
+        node = self._made[id(schema)] = Node()
         self._waiting.append((node, schema))
         return node
 
@@ -247,38 +231,15 @@ class _Preparation:
             node.ref = self._resolve(schema["$ref"])
             if self._ref_alone:
                 return
-        for keyword in _SCHEMAS.keys() & schema.keys():
-            setattr(node, _SCHEMAS[keyword], self._node(schema[keyword]))
-        for keyword in _LISTS.keys() & schema.keys():
-            setattr(node, _LISTS[keyword], self._nodes(schema[keyword]))
-        node.unknown |= not _UNKNOWN_KEYWORDS.isdisjoint(schema)
-        self._fill_value(node, schema)
+        node.unknown = not _UNKNOWN_KEYWORDS.isdisjoint(schema)
+        node.all_of, node.any_of, node.one_of = (self._nodes(schema.get(of)) for of in ("allOf", "anyOf", "oneOf"))
+        _fill_value(node, schema)
         self._fill_object(node, schema)
-        if isinstance(schema.get("items"), list):  # up to draft 2019-09
-            node.prefix = self._nodes(schema["items"])
-            node.items = self._node(schema["additionalItems"]) if "additionalItems" in schema else None
-        node.unique = schema.get("uniqueItems") is True
-
-    def _fill_value(self, node: Node, schema: dict[str, Any]) -> None:
-        node.types, known = _read_types(schema.get("type"))
-        node.unknown |= not known
-        node.nullable = schema.get("nullable") is True
-        node.default = "default" in schema
-        for keyword in ("enum", "const"):
-            members = [schema[keyword]] if keyword == "const" and keyword in schema else schema.get(keyword)
-            if isinstance(members, list):
-                node.enum = _members(members, node.enum)
-                node.unknown |= node.enum is None
-        if "pattern" in schema:
-            node.pattern = prepare_pattern(schema["pattern"])
-        node.never_empty = isinstance(schema.get("format"), str) and schema["format"] in _NEVER_EMPTY
-        for keyword in _LIMITS:
-            limit = schema.get(keyword)
-            if isinstance(limit, (int, float)) and not isinstance(limit, bool):
-                node.limits[keyword] = limit
-        for keyword, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-            if schema.get(exclusive) is True and keyword in node.limits:  # draft 4
-                node.limits[exclusive] = node.limits[keyword]
+        # Up to draft 2019-09, a list of `items` was what `prefixItems` is now.
+        listed = isinstance(schema.get("items"), list)
+        prefix, items = ("items", "additionalItems") if listed else ("prefixItems", "items")
+        node.prefix = self._nodes(schema.get(prefix))
+        node.items = self._node(schema[items]) if items in schema else None
 
     def _fill_object(self, node: Node, schema: dict[str, Any]) -> None:
         properties, patterns = schema.get("properties"), schema.get("patternProperties")
@@ -288,16 +249,12 @@ class _Preparation:
             node.pattern_properties = tuple(
                 (prepare_pattern(source), self._node(part)) for source, part in patterns.items()
             )
-        node.required = _names(schema.get("required"))
+        if isinstance(schema.get("required"), list):
+            node.required = tuple(dict.fromkeys(name for name in schema["required"] if isinstance(name, str)))
         additional = schema.get("additionalProperties", True)
         node.closed = additional is False
         if isinstance(additional, dict) and additional:
             node.additional = self._node(additional)
-        for keyword in ("dependentRequired", "dependencies"):
-            dependencies = schema.get(keyword)
-            for name, needs in dependencies.items() if isinstance(dependencies, dict) else ():
-                node.unknown |= not isinstance(needs, list)
-                node.dependent[name] = _names(needs)
 
     def _resolve(self, reference: object) -> Node:
         target = self._root
@@ -314,42 +271,36 @@ class _Preparation:
         return self._node(target)
 
 
-_SCHEMAS: Final = {
-    **{keyword: keyword for keyword in ("then", "items", "contains")},
-    "not": "not_",
-    "if": "if_",
-    "else": "else_",
-    "propertyNames": "property_names",
-}
-_LISTS: Final = {"allOf": "all_of", "anyOf": "any_of", "oneOf": "one_of", "prefixItems": "prefix"}
-"""The fields for keywords that hold a schema, and for those that hold several."""
-_LIMITS: Final = (
-    *("minLength", "maxLength", "minItems", "maxItems", "minContains", "maxContains", "minProperties"),
-    *("maxProperties", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
-)
+def _fill_value(node: Node, schema: dict[str, Any]) -> None:
+    """Read the keywords that hold no schemas."""
+    declared = schema.get("type")
+    if declared is not None:
+        names = declared if isinstance(declared, list) else [declared]
+        types = [_TYPES.get(name.lower()) if isinstance(name, str) else None for name in names]
+        known = [each for each in types if each is not None]
+        if len(known) == len(types):
+            node.types = frozenset().union(*known)
+        else:
+            node.unknown = True
+    node.nullable = schema.get("nullable") is True
+    node.default = "default" in schema
+    for members in (schema.get("enum"), [schema["const"]] if "const" in schema else None):
+        if isinstance(members, list):
+            node.enum = _members(members, node.enum)
+            node.unknown |= node.enum is None
+    if "pattern" in schema:
+        node.pattern = prepare_pattern(schema["pattern"])
+    node.never_empty = isinstance(schema.get("format"), str) and schema["format"] in _NEVER_EMPTY
+    for keyword in _LIMITS:
+        limit = schema.get(keyword)
+        if isinstance(limit, (int, float)) and not isinstance(limit, bool):
+            node.limits[keyword] = limit
+    for keyword, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if schema.get(exclusive) is True and keyword in node.limits:  # draft 4
+            node.limits[exclusive] = node.limits[keyword]
 
 
-def _read_types(declared: object) -> tuple[frozenset[str] | None, bool]:
-    """The types of a `type` keyword, and whether it was fully understood (`OBJECT` is, `dict` is not)."""
-    if declared is None:
-        return None, True
-    names = declared if isinstance(declared, list) else [declared]
-    types: frozenset[str] = frozenset()
-    for name in names:
-        found = _TYPES.get(name.lower()) if isinstance(name, str) else None
-        if found is None:
-            return None, False
-        types |= found
-    return types, True
-
-
-def _names(names: object) -> tuple[str, ...]:
-    if not isinstance(names, list):
-        return ()
-    return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def _members(members: list[Any], among: Members | None = None) -> Members | None:
+def _members(members: list[Any], among: Members | None) -> Members | None:
     try:
         json.dumps(members)  # raises if the members are nested too deeply to be compared later
         return Members([member for member in members if among is None or member in among])
