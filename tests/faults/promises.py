@@ -196,7 +196,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + 'textcalls/held.py', '                if foreign or OPENER.match(text, at) is None:\n                    goes_on', '                if foreign or OPENER.match(text, at) is None:\n                    return\n                    goes_on'),),
+        ((ENGINE + 'textcalls/held.py', '                if self._foreign or OPENER.match(text, at) is None:\n                    goes_on', '                if self._foreign or OPENER.match(text, at) is None:\n                    return\n                    goes_on'),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
@@ -204,7 +204,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is rehearsed stays text", "../must_not_run/test_rehearsals.py stays_a_thought and hermes", "what is inside a thought is known",
-        ((ENGINE + 'textcalls/structure.py', '        return bool(self._think) and not self._think_first', '        return False'),),
+        ((ENGINE + 'textcalls/structure.py', '        return (not now._think or now._think_first) and now._is_placed(special)', '        return now._is_placed(special)'),),
     ),
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -148,3 +149,45 @@ def test_any_split_gives_the_same_result_at_the_limit_of_held_text(text: str, li
     assert back(whole) == text
     assert scan(text, size=1, max_held=limit) == whole
     assert scan(text, size=3, max_held=limit) == whole
+
+
+LS = '<tool_call>{"name": "Bash", "arguments": {"command": "ls"}}</tool_call>'
+NOPE = '<invoke name="nope">\n<parameter name="x">1</parameter>\n</invoke>'
+CUTS = {
+    "half an opener behind half a longer one": (f"<|im_start|>assistant<|python_tag|>{LS[11:-12]}", 1),
+    "half an opener behind a token of reasoning": (f"[THINK]<|tool_call|>{LS[11:-12]}", 1),
+    "a word that begins a call behind another call": (
+        f'{LS}\ncommentary to=functions.Read json{{"file_path": "a"}}',
+        2,
+    ),
+    "a line that begins a call behind another call": (
+        f'{LS}\nAction:```json\n[{{"tool_name": "Read", "parameters": {{"file_path": "a"}}}}]\n```',
+        2,
+    ),
+    "a call behind a turn that was given away": (f"{LS}<|observation|>{LS}", 0),
+    "a call behind one of a tool that nobody declared": (f"{NOPE}\n{LS}", 1),
+    "a call behind a broken one, and a closer of reasoning before both": (
+        f'[/THINK]<tool_call>{{name": "Grep\n{LS}',
+        0,
+    ),
+    "a turn of a tool": (f"Ok.\n<|im_start|>tool\nok\n{LS}", 0),
+    "a turn of a function": (f"Ok.\n<|im_start|>function\nok\n{LS}", 0),
+    "a turn of K3": (f'Ok.\n<|open|>message role="tool"\n{LS}', 0),
+    "a turn behind a closer of reasoning": (f"Human: a</think>\n{LS}", 0),
+    "a channel of reasoning": (f"Ok.\n<|channel|>analysis<|message|>Hm.\n{LS}", 0),
+    "a channel for the user": (f"<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>{LS}", 1),
+    "reasoning with a tag in an attribute": (f"Ok.\n\\<think>\n{LS}", 0),
+}
+"""Texts, and how many calls are in each."""
+
+
+@pytest.mark.parametrize("name", CUTS)
+def test_a_cut_anywhere_changes_nothing(name: str) -> None:
+    text, calls = CUTS[name]
+    for finished in (True, None):
+        whole = scan(text, finished=finished)
+        assert sum(not isinstance(part, str) for part in whole) == calls
+        for at in range(1, len(text)):
+            assert scan_pieces([text[:at], text[at:]], TWENTY, finished) == whole, at
+        for size in range(1, 8):
+            assert scan(text, size=size, finished=finished) == whole, size

@@ -19,6 +19,11 @@ A = "antml" + ":"  # the namespace
 M = "]<]minimax[>["
 
 CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
+    "a name in a namespace of its own": (
+        '<tool_call>{"name": "Bash.Bash", "arguments": {"command": "ls"}}</tool_call>',
+        LS,
+        "",
+    ),
     "several invokes in one wrapper": (
         '<function_calls>\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\n'
         '<invoke name="Read">\n<parameter name="file_path">a</parameter>\n</invoke>\n</function_calls>',

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
+from tests.pace import check_quick
 from tests.textcalls.declared import TWENTY
 from toolcalls.textcalls.formats import OPENERS
 from toolcalls.textcalls.held import FoundCall
@@ -126,3 +128,38 @@ def test_at_the_limit_of_held_text_everything_goes_out_as_it_came_and_nothing_is
     assert "".join(str(item) for item in out) == text
     assert not scanner.held
     assert scanner.close() == []
+
+
+@pytest.mark.parametrize(
+    "text", ["{" + " " * 4000, "[" + "\n" * 4000, "```json\n" + " " * 4000, "call:" + "a" * 4000]
+)
+def test_a_message_that_may_begin_like_a_call_is_held_for_200_characters_at_most(text: str) -> None:
+    after = feed_each(Search(TWENTY), text)
+    assert all(index + 1 - sent <= 210 for index, sent in enumerate(after))
+
+
+@pytest.mark.parametrize("text", ['{"id": "%s", "rows": []}' % ("x" * 400), '{"index": [1, 2], "rows": []}'])
+def test_a_json_answer_with_a_key_of_calls_streams(text: str) -> None:
+    assert feed_each(Search(TWENTY), text)[-1] >= len(text) - 1
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        *('<invoke name="Bash">\n', "<function=Bash>\n", "<tool_call>Bash\n", '<tool_call>{"name": ', "[TOOL_CALLS]"),
+        *("<|tool_call_start|>[Bash(", "<|tool_call>call:Bash{", ']<]minimax[>[<invoke name="Bash">', "a <", "<"),
+    ],
+)
+@pytest.mark.parametrize("size", [20_000, 200_000, 2_000_000])
+def test_heads_that_are_no_call_stall_nothing(head: str, size: int) -> None:
+    text, scanner, slowest = head * (size // len(head)), Search(TWENTY), 0.0
+    for at in range(0, len(text) + 1, 65536):
+        begin = time.process_time()
+        out = (
+            scanner.feed(text[at : at + 65536])
+            if at + 65536 <= len(text)
+            else scanner.feed(text[at:]) + scanner.close()
+        )
+        slowest = max(slowest, time.process_time() - begin)
+        assert all(isinstance(part, str) for part in out)
+    check_quick(slowest, 0.1)

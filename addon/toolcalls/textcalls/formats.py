@@ -10,18 +10,18 @@ the call of `read` with `path` set to `a.py`, from which its tests are made.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
 from .gemma import read_gemma
-from .json_calls import read_json, read_keyed, skip_space
+from .json_calls import read_json, skip_space
 from .known import Call, CutOff, Known
-from .minimax import read_arrows, read_nested
-from .one_of import one_of
+from .minimax import read_arrows
 from .python_calls import read_python
 from .tags import read_tags
 from .tokens import BEHIND_A_CALL, skip_tokens
+from .wrappers import ENDS
 
 Reader = Callable[["Row", re.Match[str], Known, bool], "tuple[list[Call], int] | None"]
 """Reads the call behind a head that matched: its calls and where they end, None if it is no call. `CutOff` is raised
@@ -46,6 +46,8 @@ class Row:
     bare: bool = False
     """Without a wrapper the closer must not be missing."""
     must_close: bool = False
+    keyed: bool = False
+    """The keys of its objects are the names of tools."""
     fenced: bool = False
     """The arguments stand in a fence."""
     trim: bool = False
@@ -69,6 +71,11 @@ class Row:
         object.__setattr__(self, "opener", re.sub(r"\(\?P<\w+>", "(?:", head) if self.param else opener)
         object.__setattr__(self, "whole_head", re.compile(head))
         object.__setattr__(self, "closer", re.compile(rf"\s*+(?:{self.end})") if self.end else _NONE)
+
+    @property
+    def nested(self) -> bool:
+        """The closers of values are named, so that there may be elements in them."""
+        return "shut_key" in self.param_end
 
     def end_at(self, text: str, at: int, final: bool) -> int | None:
         """Where the call ends whose arguments end here; None if what follows shows that it is none."""
@@ -151,17 +158,8 @@ _NONCED = r"(?::[\w-]{1,64})?"
 def _json(format: str, openers: str, ends: str, *, weak: bool = False, must_close: bool = False) -> Row:
     """A row of JSON between two of these tokens, which two spaces separate."""
     first, last = openers.split("  "), ends.split("  ")
-    body = '{"name": "read", "arguments": {"path": "a.py"}}'
-    return Row(
-        format,
-        read_json,
-        tuple(first),
-        _LIST,
-        first[0] + body + last[0],
-        _any_of(*last),
-        weak=weak,
-        must_close=must_close,
-    )
+    example = f'{first[0]}{{"name": "read", "arguments": {{"path": "a.py"}}}}{last[0]}'
+    return Row(format, read_json, tuple(first), _LIST, example, _any_of(*last), weak=weak, must_close=must_close)
 
 
 _CALL = '{"path": "a.py"}'
@@ -192,8 +190,8 @@ TABLE: tuple[Row, ...] = (
           must_close=True),
     Row("deepseek-dsml", read_json, _DSML, rf"\s?(?:function_calls|tool_calls?|calls)>{_LIST}",
         f'<｜DSML｜tool_calls>[{{"name": "read", "arguments": {_CALL}}}]</｜DSML｜tool_calls>', rf"{_D_END}\w+>"),
-    Row("apertus", read_keyed, ("<|tools_prefix|>",), _LIST,
-        f'<|tools_prefix|>[{{"read": {_CALL}}}]<|tools_suffix|>', r"<\|tools_suffix\|>"),
+    Row("apertus", read_json, ("<|tools_prefix|>",), _LIST,
+        f'<|tools_prefix|>[{{"read": {_CALL}}}]<|tools_suffix|>', r"<\|tools_suffix\|>", keyed=True),
     # JSON behind a name.
     Row("mistral", read_json, ("[TOOL_CALLS]",), rf"\s*{_N}(?:\[CALL_ID\]\w+)?(?:\[ARGS\])?{_OBJECT}",
         f"[TOOL_CALLS]read[ARGS]{_CALL}", r"\[/TOOL_CALLS\]"),
@@ -297,9 +295,10 @@ TABLE: tuple[Row, ...] = (
     Row("functiongemma", read_gemma, ("<start_function_call>",), r"\s*call:(?P<name>[\w.:-]+)(?=\{)",
         "<start_function_call>call:read{path:<escape>a.py<escape>}<end_function_call>",
         "<end_function_call>", "<escape>"),
-    Row("minimax-m3", read_nested, ("]<]minimax[>[<invoke",), r"\s+name=\"(?P<name>[^\"]+)\">",
+    Row("minimax-m3", read_tags, ("]<]minimax[>[<invoke",), r"\s+name=\"(?P<name>[^\"]+)\">",
         ']<]minimax[>[<invoke name="read">]<]minimax[>[<path>a.py]<]minimax[>[</path>]<]minimax[>[</invoke>',
-        r"\]<\]minimax\[>\[</invoke>"),
+        r"\]<\]minimax\[>\[</invoke>", r"\]<\]minimax\[>\[<(?P<key>[\w.:-]+)>",
+        r"\]<\]minimax\[>\[</(?!(?:invoke|tool_call)>)(?P<shut_key>[\w.:-]+)>"),
     Row("minimax-m2", read_arrows, ("[TOOL_CALL]",), r"\s*\{\s*tool\s*=>\s*[\"'](?P<name>[^\"']+)[\"']",
         '[TOOL_CALL]{tool => "read", args => {--path "a.py"}}[/TOOL_CALL]', r"\[/TOOL_CALL\]"),
     # At the beginning of a line.
@@ -336,8 +335,20 @@ for _row in TABLE:
         _BY_OPENER.setdefault(_opener, []).append(_row)
 OPENERS = tuple(sorted(_BY_OPENER, key=len, reverse=True))
 LONGEST = len(OPENERS[0])
+
+
+def one_of(literals: Iterable[str]) -> str:
+    """A pattern for the longest of these literals at a place: their trie, so that each character is tried once."""
+    branches: dict[str, list[str]] = {}
+    for literal in filter(None, sorted(set(literals))):
+        branches.setdefault(literal[0], []).append(literal[1:])
+    parts = (f"{re.escape(first)}(?:{one_of(rests)}){'?' * ('' in rests)}" for first, rests in branches.items())
+    return "|".join(parts)
+
+
 OPENER = re.compile(one_of(OPENERS))
 """An opener; the longest that begins here."""
+OPENER_OR_END = re.compile(one_of((*OPENERS, *ENDS)))
 PREFIXES = frozenset(opener[:size] for opener in OPENERS for size in range(1, len(opener) + 1))
 """The beginnings of openers, and openers: a longer one may begin like a shorter one."""
 AT_LINE = frozenset(opener for opener, rows in _BY_OPENER.items() if rows and all(row.line for row in rows))

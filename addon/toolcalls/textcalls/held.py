@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
-from .formats import LONGEST, OPENER, WEAK, Row, behind_section, rows_at
+from .formats import LONGEST, OPENER, PREFIXES, WEAK, Row, behind_section, rows_at
 from .json_calls import skip_space
 from .known import Call, CutOff, Known
 from .tokens import skip_tokens
@@ -41,21 +41,28 @@ class NoCall(Exception):
         self.end, self.spoils, self.whole = end, spoils, whole
 
 
+@dataclass(slots=True)
 class Held:
     """What is held: the calls that are complete, and the text behind them."""
 
-    __slots__ = ("_at", "_closers", "_closes", "_known", "_next", "_pieces", "_tail", "_weak", "done", "size")
-
-    def __init__(self, known: Known, *, weak: bool) -> None:
-        """`weak`: it is a message from its beginning, which may be a call in a weak form."""
-        self._known, self._weak = known, weak
-        self.done: list[FoundCall] = []
-        """The calls that are complete."""
-        self._pieces: list[str] = []
-        self.size = self._at = self._next = 0
-        self._closers: frozenset[str] = frozenset()
-        """The closers of the rows whose heads matched."""
-        self._closes, self._tail = False, ""
+    _known: Known
+    _weak: bool
+    """It is a message from its beginning, which may be a call in a weak form."""
+    done: list[FoundCall] = field(default_factory=list)
+    """The calls that are complete."""
+    size: int = 0
+    """How much is held behind them."""
+    _pieces: list[str] = field(default_factory=list)
+    _at: int = 0
+    """Where the text begins that is still to be read."""
+    _next: int = 0
+    """The size at which it is read again."""
+    _closers: frozenset[str] = frozenset()
+    """The closers of the rows whose heads matched; whether one came since, and the end of the text for the next."""
+    _closes: bool = False
+    _tail: str = ""
+    _foreign: bool = False
+    """A call gave the turn to somebody else."""
 
     @property
     def rest(self) -> str:
@@ -115,20 +122,21 @@ class Held:
         while True:
             if self.done:
                 at, foreign = skip_tokens(text, self._at)
+                self._foreign = self._foreign or foreign
                 self._extend(text[self._at : at])
                 self._at = at
                 at = skip_space(text, at)
                 if at == len(text):
                     return
-                if not final and len(text) - at < _SHORT and _PARTIAL.match(text, at):
+                if not final and len(text) - at < _SHORT and (_PARTIAL.match(text, at) or text[at:] in PREFIXES):
                     raise CutOff
                 if self.done[-1].format == "lfm2" and "Ok".startswith(text[at:].strip()):
                     if final:
                         return  # its template lets it write on
                     raise CutOff
-                if foreign or OPENER.match(text, at) is None:
+                if self._foreign or OPENER.match(text, at) is None:
                     goes_on = REASONING_END.match(text, at) is not None or self._weak
-                    raise NoCall(at, spoils=foreign or not goes_on)
+                    raise NoCall(at, spoils=self._foreign or not goes_on)
             else:
                 at = self._at
             row, calls, end = self._one(text, at, final)
@@ -176,12 +184,9 @@ class Held:
         raise NoCall(at if long else begin + self._head_end(text[begin : begin + LONGEST]), spoils=broken)
 
     def _begins_call(self, row: Row, head: re.Match[str]) -> bool:
-        """Whether a head that matched names a declared tool, or is followed by a parameter or by JSON."""
+        """Whether a head that matched names a declared tool, or is followed by JSON or Python."""
         written = head.groupdict().get("name")
-        if written is None:
-            return not row.weak
-        followed = row.param and re.compile(rf"\s*{row.param}").match(head.string, head.end())
-        return bool(followed) or self._known.resolve(written) is not None
+        return not row.weak if written is None else self._known.resolve(written) is not None
 
 
 @cache

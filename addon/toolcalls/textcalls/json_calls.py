@@ -50,8 +50,8 @@ def read_json(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
     while True:
         fence = _FENCE.match(text, at) if "`" not in row.end else None
         at = fence.end() if fence else at
-        end = value_end(text, at, row.closer, final=final, outer=known.forgives and not row.weak)
-        found = calls_of(text[at:end]) if end is not None else None
+        end = value_end(text, at, row.closer, final=final, outer=known.forgives and not (row.weak or row.keyed))
+        found = (keyed_calls_of if row.keyed else calls_of)(text[at:end]) if end is not None else None
         if end is None or found is None:
             return None
         for name, arguments in found:
@@ -91,23 +91,6 @@ def _read_arguments(
     return _ended(row, text, _over(text, end, "```") if row.fenced else end, [(name, arguments)], final)
 
 
-def read_keyed(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
-    """JSON whose keys are the names of the tools: `[{"f": {…}}]`."""
-    text, at = head.string, skip_space(head.string, head.end())
-    end = value_end(text, at, row.closer, final=final, outer=False)
-    calls: list[Call] = []
-    for entry in entries(text[at:end]) if end is not None else ():
-        members = members_of(entry) if entry[:1] == "{" else None
-        for written, value in (members or {}).items():
-            arguments = object_of(value)
-            if arguments is None or keys_of(arguments) is None:
-                return None
-            calls.append((known.resolve(written), arguments))
-        if not members:
-            return None
-    return _ended(row, text, end or at, calls, final) if calls else None
-
-
 def _ended(row: Row, text: str, at: int, calls: list[Call], final: bool) -> tuple[list[Call], int] | None:
     """The calls, and where they end: behind the closer, which may be missing at the end or before a token."""
     end = row.end_at(text, at, final)
@@ -135,6 +118,14 @@ def calls_of(text: str) -> list[tuple[str, str]] | None:
     calls = [call_of(part) for part in entries(text)]
     found = [call for call in calls if call is not None]
     return found if found and len(found) == len(calls) else None
+
+
+def keyed_calls_of(text: str) -> list[tuple[str, str]] | None:
+    """The calls of objects whose keys are the names of tools: `[{"f": {…}}]`."""
+    members = [members_of(entry) if entry[:1] == "{" else None for entry in entries(text)]
+    calls = [(name, object_of(value)) for each in members for name, value in (each or {}).items()]
+    found = [(name, arguments) for name, arguments in calls if arguments is not None]
+    return found if all(members) and found and len(found) == len(calls) else None
 
 
 def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ..tools.check import View
@@ -26,29 +27,22 @@ class CutOff(Exception):
     """The text ends inside a call."""
 
 
+@dataclass(slots=True)
 class Known:
     """The tools whose calls are searched for."""
 
-    __slots__ = ("_resolve", "aloud", "forgives", "tools")
-
-    def __init__(self, tools: Tools, resolve: Callable[[str], str | None] | None = None) -> None:
-        self.tools = tools
-        self._resolve = resolve
-        self.forgives = True
-        """The model ended its answer itself, so that closers may be missing at its end."""
-        self.aloud = False
-        """The call stands in a page, which goes on behind it."""
+    tools: Tools
+    _resolve: Callable[[str], str | None] | None = None
+    """What else a written name may mean."""
+    forgives: bool = True
+    """The model ended its answer itself, so that closers may be missing at its end."""
+    aloud: bool = False
+    """The call stands in a page, which goes on behind it."""
 
     def resolve(self, written: str) -> str | None:
         """The declared tool that a written name means, by its spelling or else by the plugged-in resolver."""
         written = written.strip()
         return self.strict(written) or (self._resolve(written) if self._resolve and written else None)
-
-    def aloud_too(self) -> Known:
-        """These tools, for calls in pages."""
-        other = Known(self.tools, self._resolve)
-        other.aloud = True
-        return other
 
     def strict(self, written: str) -> str | None:
         """The one declared tool that a written name spells; None if there is none, or more than one."""
@@ -56,7 +50,8 @@ class Known:
         for _, matches in readings(written, declared_of(self.tools)):
             if matches:
                 return matches[0].name if len(matches) == 1 else None
-        return None
+        space, _, bare = written.partition(".")
+        return self.strict(bare) if bare and space == bare else None  # Muse writes `read.read`
 
     def begins(self, written: str) -> bool:
         """Whether this can be the beginning of a declared name."""

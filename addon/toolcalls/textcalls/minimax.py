@@ -1,5 +1,4 @@
-"""MiniMax M3, which nests elements and puts `]<]minimax[>[` before each tag; and `[TOOL_CALL]{tool => …}`, which M2
-writes."""
+"""What only MiniMax writes: the nested elements of M3, and `[TOOL_CALL]{tool => …}` of M2."""
 
 from __future__ import annotations
 
@@ -7,114 +6,50 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..tools.check import View
-from ..tools.schema import STRING
+from ..tools.schema import ARRAY, OBJECT
 from .json_calls import decode_string
 from .known import Call, CutOff, Known, typed, write
-from .tags import may_be_unclosed
 
 if TYPE_CHECKING:
     from .formats import Row
 
-_M = "]<]minimax[>["
-_TAG = re.compile(re.escape(_M) + r"<(/?)([\w.:-]+)>")
+_TAG = re.compile(re.escape("]<]minimax[>[") + r"<(/?)([\w.:-]+)>")
 _DEPTH = 32
 _ARROW_END = re.compile(r"\s*+\}")
 _ARROW_ARGS = re.compile(r"\s*+,?\s*+args\s*=>\s*\{")
 _ARROW = re.compile(r"""\s*+--([\w-]+)\s+("(?>[^"\\]|\\.)*+"|'(?>[^'\\]|\\.)*+'|[^\s"'{}\[\],]+)\s*+,?""", re.DOTALL)
 
 
-def read_nested(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
-    """Elements up to the end of the call; where one is not closed, each is a parameter on its own."""
-    text, name = head.string, known.resolve(head["name"])
-    end = re.compile(row.end).search(text, head.end())
-    if name is None:
-        return None
-    if end is None:
-        raise CutOff
-    body, view = text[head.end() : end.start()], known.view(name)
-    tags = list(_TAG.finditer(body))
-    try:
-        values, at = _children(body, tags, 0, view, 0)
-        if at != len(tags) or _before(body, tags, at).strip():
-            raise ValueError
-        arguments = _once(values)
-    except ValueError:
-        if not (final and known.forgives):
-            raise CutOff from None
-        if not (known.aloud or row.ends_at(text, end.end())):
-            return None
-        flat = _flat(body, tags, set(known.declared(name)))
-        if flat is None or known.lacks(name, flat) or not known.fit(name, flat):
-            return None
-        arguments = {key: known.value(view, key, value) for key, value in flat.items()}
-    return [(name, write(arguments))], end.end()
+def nested_value(text: str, view: View | None, depth: int = 0) -> Any:
+    """What stands in an element of M3, whose tags are pairs: text, or elements, which are an object or a list.
 
-
-def _before(body: str, tags: list[re.Match[str]], at: int) -> str:
-    """The text before tag `at`."""
-    return body[tags[at - 1].end() if at else 0 : tags[at].start() if at < len(tags) else len(body)]
-
-
-def _once(values: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in values:
-        if found.setdefault(key, value) != value:
-            raise ValueError
-    return found
-
-
-def _children(
-    body: str, tags: list[re.Match[str]], at: int, view: View | None, depth: int
-) -> tuple[list[tuple[str, Any]], int]:
-    """The elements from tag `at` on, up to a closing tag that closes none of them, and the index of that tag."""
-    if depth > _DEPTH:
+    Raises ValueError where it is both, or where its schema takes neither an object nor a list.
+    """
+    tags = list(_TAG.finditer(text))
+    if not tags:
+        return typed(text, view.types) if view else text
+    if depth > _DEPTH or (view is not None and view.types.isdisjoint((OBJECT, ARRAY))):
         raise ValueError
-    found: list[tuple[str, Any]] = []
-    while at < len(tags) and not tags[at][1]:
-        key = tags[at][2]
-        inner = (view.child(key) or view.item(0)) if view else None
-        if at + 1 >= len(tags) or _before(body, tags, at).strip():
+    keys: list[str] = []
+    values: list[Any] = []
+    at = begin = opened = 0
+    for tag in tags:
+        if not opened and text[at : tag.start()].strip():
             raise ValueError
-        if tags[at + 1][1]:
-            text = _before(body, tags, at + 1)
-            if _M in text:
-                raise ValueError
-            value: Any = typed(text, inner.types) if inner else text
-            at += 1
-        else:
-            if inner is not None and inner.types == {STRING}:
-                raise ValueError
-            children, at = _children(body, tags, at + 1, inner, depth + 1)
-            keys = [child for child, _ in children]
-            listed = len(set(keys)) == 1 and (len(keys) > 1 or keys[0] == "item")
-            value = [child for _, child in children] if listed else _once(children)
-            if at < len(tags) and _before(body, tags, at).strip():
-                raise ValueError
-        if at >= len(tags) or tags[at][2] != key or not tags[at][1]:
-            raise ValueError
-        found.append((key, value))
-        at += 1
-    return found, at
-
-
-def _flat(body: str, tags: list[re.Match[str]], declared: set[str]) -> dict[str, str] | None:
-    """The parameters, if some of them were not closed: all must be declared, and contain no tags."""
-    found: dict[str, str] = {}
-    key = None
-    for at, tag in enumerate([*tags, None]):
-        text = _before(body, tags, at)
-        closes = tag is not None and bool(tag[1])
-        if key is None and (text.strip() or closes):
-            return None
-        if key is not None:
-            if (tag is not None and closes and tag[2] != key) or not (
-                text.strip() if closes else may_be_unclosed(text)
-            ):
-                return None
-            found[key] = text if closes else text.rstrip()
-        key = None if tag is None or closes else tag[2]
-        if key is not None and (key not in declared or key in found):
-            return None
+        begin = begin if opened else tag.end()
+        opened += -1 if tag[1] else 1
+        if not opened:
+            inner = (view.child(tag[2]) or view.item(0)) if view else None
+            keys.append(tag[2])
+            values.append(nested_value(text[begin : tag.start()], inner, depth + 1))
+            at = tag.end()
+    if text[at:].strip():
+        raise ValueError
+    if len(set(keys)) == 1 and (len(keys) > 1 or keys[0] == "item"):
+        return values
+    found = dict(zip(keys, values, strict=True))
+    if any(found[key] != value for key, value in zip(keys, values, strict=True)):
+        raise ValueError
     return found
 
 

@@ -49,7 +49,7 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Know
     """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
     if texts is None:
         return True
-    value, known = read(arguments), known.aloud_too()
+    value, known = read(arguments), replace(known, forgives=True, aloud=True)
     wanted = (name, _key(arguments if value is None else value))
     words = sorted(set(_WORD.findall(arguments)), key=len, reverse=True)[:3]
     reach = 8 * len(arguments) + _SPARE

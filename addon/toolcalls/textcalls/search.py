@@ -11,27 +11,28 @@ Text in = text out + `raw` of the calls, and the calls do not depend on how the 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
 from ..sizes import MOST_ARGUMENTS, MOST_CALLS, MOST_TAGS, MOST_WRITTEN, has_more_parts
 from ..tools.declared import Tools
-from .formats import AT_LINE, LONGEST, OPENERS, PREFIXES, is_special
+from .formats import AT_LINE, LONGEST, OPENER_OR_END, OPENERS, PREFIXES, is_special
 from .held import FoundCall, Held, NoCall
 from .known import CutOff, Known
-from .one_of import one_of
 from .read_aloud import was_read
 from .structure import Structure
 from .weak_heads import may_be_weak
 from .wrappers import ENDS
 
 MAX_HELD = MOST_ARGUMENTS
-_MOST_READ, _SPARE = 4, 256 * 1024
-"""How many times what is held at the end is read at most, if head after head is none, and how much besides."""
+_MOST_HEADS = 4_000
+"""Openers in what is held: each is looked at again where the first one is none."""
+_SPARE = 128 * 1024
+"""How much is read at the end beside what is held, if head after head is none."""
 _NO_WRAPPERS = frozenset(("<|message|>", "<|channel|>", "<|start|>assistant", "assistant<|channel|>"))
 _MOST_SKIPPED = 64 * 1024
 _MOST_RESTARTS = 2
 """How often the message begins again, behind reasoning."""
-_OPENER_OR_END = re.compile(one_of((*OPENERS, *ENDS)))
 _SPECIAL_PREFIXES = frozenset(
     opener[:size] for opener in OPENERS if is_special(opener) for size in range(1, len(opener) + 1)
 )
@@ -125,7 +126,7 @@ class Search:
         rest = ""
         if finished is not False and not self.off:
             self._known.forgives = finished is True
-            left = _MOST_READ * (self._held.size if self._held else 0) + _SPARE
+            left = (self._held.size if self._held else 0) + _SPARE
             while (rest or self.held) and not calls:
                 if self._held is None:
                     rest = self._search(rest, out, final=True) or ""
@@ -147,10 +148,6 @@ class Search:
         self._starts = False
         self._skip(held)
         return [held] if held else []
-
-    def stop(self) -> None:
-        """Search nothing any more; nothing may be held."""
-        self.off = True
 
     def _drain(self) -> list[str]:
         held = [self._held.raw, self._held.rest] if self._held else []
@@ -192,14 +189,14 @@ class Search:
                     return None
                 self._catch_up()
                 may_be = may_be_weak(text[at : at + _HEAD], self._known) if self._structure.may_begin() else False
-                if may_be is None and not final:
+                if may_be is None and not final and len(text) - at < _HEAD:
                     self._suffix = text[at:]
                     return None
                 self._starts = False
                 if may_be:
-                    self._held = Held(self._known, weak=True)
+                    self._held = Held(self._known, True)
                     return text[at:]
-            match = _OPENER_OR_END.search(text, at)
+            match = OPENER_OR_END.search(text, at)
             if match is None or (match.start() >= sure and match.start() >= _suffix_of(text)):
                 break
             self._pass(text[at : match.start()], out)
@@ -209,17 +206,22 @@ class Search:
                 at = match.end()
                 self._restart()
             elif at >= known and self._may_begin(opener):
-                self._held = Held(self._known, weak=False)
+                self._held = Held(self._known, False)
                 return text[at:]
             else:
                 self._pass(opener, out)
                 at, self._refused = match.end(), opener not in _NO_WRAPPERS
         end = max(at, len(text) if final else _suffix_of(text))
-        self._pass(text[at:end], out)
-        self._suffix = text[end:]
-        if self._suffix and (end < known or not self._may_be_begun(self._suffix)):
-            self._pass(self._suffix, out)
-            self._gone = len(self._suffix)
+        for begin in _starts(text, end):
+            self._pass(text[at:begin], out)
+            at = begin
+            if at >= known and self._may_be_begun(text[at:]):
+                break
+        else:
+            self.off = self.off or final  # what it leaves open quotes nothing any more
+            self._pass(text[at:], out)
+            at = len(text)
+        self._suffix, self._gone = text[end:], at - end
         return None
 
     def _may_be_begun(self, suffix: str) -> bool:
@@ -289,7 +291,8 @@ class Search:
             return len(held.done) > MOST_CALLS
         self._sized = held.size + held.size // 2
         text = held.rest
-        return has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS
+        heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
+        return has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or next(heads, None) is not None
 
     def _let_go(self, held: Held, no_call: NoCall, out: list[str]) -> str:
         """What was held is text, up to a place: the rest is to be searched."""
@@ -302,13 +305,17 @@ class Search:
             self._skip(passed)
         if no_call.spoils and not self._reasoning:
             self._catch_up()
-            structure.spoiled = structure.spoiled or not structure.reasons
+            structure.spoil()
         self._held = None
         out.append(passed)
         return rest[no_call.end :]
 
 
+def _starts(text: str, at: int) -> Iterator[int]:
+    """Where the ends of a text begin that may be the beginning of an opener, even if one is an opener itself."""
+    firsts = (first.start() for first in _FIRST.finditer(text, max(at, len(text) - LONGEST)))
+    return (start for start in firsts if text[start:] in _PREFIXES)
+
+
 def _suffix_of(text: str) -> int:
-    """Where the end of a text begins that may be the beginning of an opener, even if it is a shorter one itself."""
-    starts = (one.start() for one in _FIRST.finditer(text, max(0, len(text) - LONGEST)))
-    return next((start for start in starts if text[start:] in _PREFIXES), len(text))
+    return next(_starts(text, 0), len(text))

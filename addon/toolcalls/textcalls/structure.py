@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from copy import copy
+from dataclasses import dataclass, field
 
 from .wrappers import REASONING, TURN, Script, kind, opens_reasoning
 
-_HEAD, _LAST, _LONGEST, _BEHIND = 160, 80, 256, 48
+_HEAD, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
 _TOKEN = re.compile(rf"`+|{REASONING}|{TURN}")
 _MAY_MATTER = re.compile(
     r"[`\[\]{＜◁⟨‹《【&\\]|<(?!/?(?:tool_calls?|function_calls?|tools?|invoke|function)>|[|｜]tool_calls?(?:_begin)?[|｜]>)"
@@ -20,14 +21,15 @@ _MAY_MATTER = re.compile(
 _ENDS_TOKEN = re.compile(r"[>\]}＞▷⟩›》】]|final|commentary|analysis")
 """What a token that ends or begins reasoning has at its end."""
 _FENCE_OPENS = re.compile(r"[\s>]*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?P<mark>`{3,}|~{3,})(?P<info>[^`\n]*)\Z")
-_EMPHASIS = r"[*_]{0,3}"
-_SENTENCE = re.compile(
-    rf"\s{{0,3}}{_EMPHASIS}[^\W\d][^\n]*[.!…。！？：:][\"')*_”’）]{{0,3}}[ \t]?\Z"
-    rf"|[^\n]*[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f?\s?\Z|\s{{0,3}}<(?:[|｜][^\n]*[|｜]|s|bos)(?<!tool[_▁]sep[|｜])>\s?\Z"
+_LETTER = r"[*_]{0,3}[^\W\d]"
+_SENTENCE_BEGINS = re.compile(rf"\s{{0,3}}{_LETTER}")
+_WORDS_BEGIN = re.compile(rf"\s{{0,3}}(?:<[|｜]\w{{1,24}}[|｜]>\w{{0,24}}){{0,3}}{_LETTER}")
+"""Words, behind tokens of a template too."""
+_SENTENCE_ENDS = re.compile(
+    r"[.!…。！？：:][\"')*_”’）]{0,3}[ \t]?\Z|(?P<emoji>[\U0001f300-\U0001faff\u2600-\u27bf]\ufe0f?\s?\Z)"
 )
-"""The line before a call is a sentence: it begins with a letter and ends with a stop or a colon; or it ends with an
-emoji, or is a token of a template."""
-_WORDS = re.compile(rf"\s{{0,3}}(?:<[|｜]\w{{1,24}}[|｜]>\w{{0,24}}){{0,3}}{_EMPHASIS}[^\W\d]")
+_TEMPLATE = re.compile(r"\s{0,3}<(?:[|｜][^\n]*[|｜]|s|bos)(?<!tool[_▁]sep[|｜])>\s?\Z")
+"""A line that is a token of a template."""
 _QUOTES = frozenset("\"'“”„‘’«»‹›「」『』`\\([{<")
 _QUESTION = ("?", "？", "؟")
 _ALONE = re.compile(r"\s*<(?P<name>[^\W\d][\w:.-]{0,40}|!--)(?:\s[^<>]*)?(?:(?<=!--)|>)\s*\Z")
@@ -41,75 +43,53 @@ _NO_QUOTATION = frozenset(
 _MOST_ELEMENTS = 8
 
 
+@dataclass(slots=True)
 class Structure:
-    """The state at the end of the text so far. `spoiled`: a call was followed by words, so none behind it counts."""
+    """The state at the end of the text so far."""
 
-    __slots__ = (
-        *(
-            "_above",
-            "_elements",
-            "_fence",
-            "_foreign",
-            "_head",
-            "_indent",
-            "_last",
-            "_lead",
-            "_length",
-            "_nested",
-            "_quote",
-        ),
-        *("_script", "_seen", "_tail", "_think", "_think_first", "_ticks", "spoiled"),
-    )
-
-    def __init__(self) -> None:
-        self._fence, self._indent, self._nested = "", 0, 0
-        """The mark of the open fence, its indentation, and how many fences with a language were opened in it."""
-        self._ticks = 0
-        """How many backticks opened the inline code of this paragraph; 0 if none is open."""
-        self._think, self._think_first = "", False
-        """The wrapper of the reasoning that is open, and whether the message began with it."""
-        self._foreign = False
-        self._script = Script()
-        self._elements: tuple[str, ...] = ()
-        self._above, self._quote = "", False
-        """The end of the last line that was not blank, and whether the line above is in a block quote."""
-        self.spoiled = False
-        self._begin_line()
-
-    def _begin_line(self) -> None:
-        self._head = self._last = self._tail = ""
-        self._length = self._lead = self._seen = 0
+    spoiled: bool = False
+    """A call was followed by words, so none behind it counts."""
+    _fence: str = ""
+    """The mark of the open fence; with its indentation, and how many fences with a language were opened in it."""
+    _indent: int = 0
+    _nested: int = 0
+    _ticks: int = 0
+    """How many backticks opened the inline code of this paragraph; 0 if none is open."""
+    _think: str = ""
+    """The wrapper of the reasoning that is open."""
+    _think_first: bool = False
+    """The message began with it."""
+    _foreign: bool = False
+    """A turn of somebody else was invented."""
+    _script: Script = field(default_factory=Script)
+    _elements: tuple[str, ...] = ()
+    _above: str = ""
+    """The end of the last line that was not blank, behind reasoning."""
+    _quote: bool = False
+    """The line above is in a block quote."""
+    _head: str = ""
+    """The beginning of this line, or what stands on it behind reasoning; with its end and its length."""
+    _last: str = ""
+    _length: int = 0
+    _tail: str = ""
+    """What was not yet searched for tokens of it."""
 
     # Questions
 
     def _now(self) -> Structure:
         """The state if the text ended here: a token at its end may still go on."""
-        if self.spoiled or self._foreign or _MAY_MATTER.search(self._tail, self._seen) is None:
+        if self.spoiled or self._foreign or _MAY_MATTER.search(self._tail) is None:
             return self
         self._examine(whole=False)
-        if _MAY_MATTER.search(self._tail, self._seen) is None:
+        if _MAY_MATTER.search(self._tail) is None:
             return self
         now = self.copy()
         now._examine(whole=True)
         return now
 
     @property
-    def _quoted(self) -> bool:
-        """Whether something is open in which no call counts."""
-        return bool(self._fence or self._ticks or self._foreign or self._elements or self.spoiled or self._reasons)
-
-    @property
-    def _reasons(self) -> bool:
-        return bool(self._think) and not self._think_first
-
-    @property
-    def reasons(self) -> bool:
-        """Whether reasoning is open."""
-        return bool(self._now()._think)
-
-    @property
     def begins_line(self) -> bool:
-        return not self._now()._before().strip()
+        return not self._now()._line.strip()
 
     def ends_with(self, mark: str) -> bool:
         return self._last.endswith(mark)
@@ -118,31 +98,30 @@ class Structure:
     def begins_message(self) -> bool:
         """Whether no text comes before, but for reasoning."""
         now = self._now()
-        return not now._above and not now._before().strip()
+        return not now._above and not now._line.strip()
 
     def may_begin(self, *, special: bool = False) -> bool:
         """Whether a call may begin here. `special`: with a special token."""
-        if _ENDS_TOKEN.search(self._tail, self._seen) is None and not self._is_placed(special):
+        if _ENDS_TOKEN.search(self._tail) is None and not self._is_placed(special):
             return False
         now = self._now()
-        return not now._quoted and now._is_placed(special)
+        if now._fence or now._ticks or now._foreign or now._elements or now.spoiled:
+            return False
+        return (not now._think or now._think_first) and now._is_placed(special)
 
     def _is_placed(self, special: bool) -> bool:
         """Whether the line before, and the line above, let a call begin here."""
-        before = self._before()
-        if (before.strip() or self._above).rstrip(" \t*_\"'”’)）").endswith(_QUESTION):
+        line = self._line
+        if (line.strip() or self._above).rstrip(" \t*_\"'”’)）").endswith(_QUESTION):
             return False
-        if not before.strip():
-            return not self._quote and (not before or bool(self._lead) or not self._above)
-        if _SENTENCE.match(before) is not None:
-            return True
-        return special and _WORDS.match(before) is not None and before[-1] not in _QUOTES
+        if not line.strip():
+            return not self._quote and (not line or not self._above)
+        return _is_sentence(line) or (special and line[-1] not in _QUOTES and _WORDS_BEGIN.match(line) is not None)
 
-    def _before(self) -> str:
+    @property
+    def _line(self) -> str:
         """The line before the end of the text, behind reasoning that ended on it; of a long line, its two ends."""
-        if self._length <= _HEAD:
-            return self._head[self._lead :]
-        return ("" if self._lead else self._head) + self._last[max(0, self._lead - self._length + len(self._last)) :]
+        return self._head if self._length <= _HEAD else self._head + self._last
 
     def copy(self) -> Structure:
         other = copy(self)
@@ -170,9 +149,15 @@ class Structure:
         """Take the text of calls, which opens nothing."""
         self._examine(whole=True)
         self._above = text[-_LAST:]
-        self._begin_line()
-        self._add(text[-_LAST:].rpartition("\n")[2])
-        self._seen = len(self._tail)
+        self._begin_line(text[-_LAST:].rpartition("\n")[2])
+
+    def spoil(self) -> None:
+        """A call was followed by words, so none behind it counts, unless all of it was reasoning."""
+        self._examine(whole=True)
+        self.spoiled = self.spoiled or not self._think
+
+    def _begin_line(self, text: str = "") -> None:
+        self._head, self._last, self._length = text[:_HEAD], text[-_LAST:], len(text)
 
     def _add(self, line: str) -> None:
         if self._length < _HEAD:
@@ -187,35 +172,32 @@ class Structure:
         if not self._length:
             self._ticks, self._quote = 0, False
             return
-        line = self._head if self._length <= _HEAD else self._head + self._last
         fence = _FENCE_OPENS.match(self._head.rstrip()) if self._length <= _HEAD else None
         if fence is not None:
             self._fence_line(fence["mark"], fence["info"].strip(), fence.start("mark"))
         else:
             self._examine(whole=True)
-            if self._ticks >= 3 and not self._fence:
-                self._fence, self._indent, self._nested, self._ticks = (
-                    "`" * self._ticks,
-                    0,
-                    0,
-                    0,
-                )  # behind words on its line
-            words = self._before().rstrip()
+            line = self._line
+            if self._ticks >= 3 and not self._fence:  # behind words on its line
+                self._open_fence("`" * self._ticks, 0)
             self._quote = line.lstrip()[:1] == ">"
             if not line.strip():
                 self._ticks = 0
             else:
-                self._above = words[-_LAST:] or self._above
+                self._above = line.rstrip()[-_LAST:]
                 if not self._fence:
                     self._element_line(line)
-                    inside = self._think or self._elements
-                    self._foreign = self._foreign or (not inside and self._script.begins_turn(line))
+                    self._note_turn(line)
         self._begin_line()
+        self._tail = ""
+
+    def _open_fence(self, mark: str, indent: int) -> None:
+        self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
 
     def _fence_line(self, mark: str, info: str, indent: int) -> None:
         self._above, self._quote = mark, False
         if not self._fence:
-            self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
+            self._open_fence(mark, indent)
         elif indent > self._indent + 3:
             pass  # it is code
         elif mark[0] == self._fence[0] and len(mark) >= len(self._fence):
@@ -225,6 +207,10 @@ class Structure:
                 self._nested -= 1
             else:
                 self._fence = ""
+
+    def _note_turn(self, line: str) -> None:
+        if not self._think and not self._elements:
+            self._foreign = self._foreign or self._script.begins_turn(line)
 
     def _element_line(self, line: str) -> None:
         tag = _ALONE.match(line)
@@ -240,24 +226,21 @@ class Structure:
 
     def _examine(self, *, whole: bool) -> None:
         """Look for tokens in what arrived of this line. Not `whole`: the last token may go on."""
-        text, at = self._tail, self._seen
-        # A token goes on for a few letters behind the last `>` at most.
-        end = len(text) if whole else max(text.rfind(">", at, max(at, len(text) - _BEHIND)) + 1, len(text) - _LONGEST)
-        offset = self._length - len(text)
+        text, at = self._tail, 0
+        # A token begins a few letters before its `<` at most, and goes on for a few behind its `>`.
+        sure, end = max(0, len(text) - _BEHIND), len(text)
+        if not whole:
+            end = max(text.rfind(">", 0, sure) + 1, text.rfind("<", 0, sure) - _BEFORE, end - _LONGEST)
         # A fence that was opened inside reasoning ends with it.
-        if (not self._fence or self._think) and at < end and _MAY_MATTER.search(text, at) is not None:
-            for token in _TOKEN.finditer(text, at):
+        if (not self._fence or self._think) and end > 0 and _MAY_MATTER.search(text) is not None:
+            for token in _TOKEN.finditer(text):
                 if token.start() >= end:
                     break
                 at = token.end()
-                self._token(token, offset)
-        at = max(at, end)
-        if whole:
-            self._seen = at
-        else:
-            self._tail, self._seen = text[at:], 0
+                self._token(token)
+        self._tail = text[max(at, end, 0) :]
 
-    def _token(self, token: re.Match[str], offset: int) -> None:
+    def _token(self, token: re.Match[str]) -> None:
         found = token[0]
         if self._fence and not token["reasoning_end"]:
             return
@@ -266,14 +249,25 @@ class Structure:
         elif token["reasoning_end"]:
             closes = kind(found)
             if self._think == closes or (not self._think and closes != "channel"):
-                self._think, self._fence, self._lead, self._ticks = "", "", offset + token.end(), 0
+                self._think, self._fence, self._ticks = "", "", 0
                 self._think_first, self.spoiled, self._above = False, False, ""
+                self._note_turn(self._head)
+                self._begin_line(token.string[token.end() :])
         elif self._ticks:
             pass
         elif token["reasoning"] and not self._think:
             self._think = kind(found)
-            first = not self._above and not self._head[self._lead : offset + token.start()].strip()
-            if first and self._think != "channel":
-                self._think_first, self._lead = True, offset + token.end()
+            before = self._head[: self._length - len(token.string) + token.start()]
+            if not self._above and not before.strip() and self._think != "channel":
+                self._think_first = True
+                self._begin_line(token.string[token.end() :])
         elif token["foreign"]:
             self._foreign = self._foreign or not self._think
+
+
+def _is_sentence(line: str) -> bool:
+    """Whether a line begins with a letter and ends with a stop or a colon, ends with an emoji, or is a token."""
+    end = _SENTENCE_ENDS.search(line, max(0, len(line) - 6))
+    if end is not None and (end["emoji"] or _SENTENCE_BEGINS.match(line) is not None):
+        return True
+    return _TEMPLATE.match(line) is not None

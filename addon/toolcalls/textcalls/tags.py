@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import count, islice, pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any
 
+from ..sizes import MOST_TAGS
 from ..tools.check import View
 from ..tools.schema import STRING
 from .known import Call, CutOff, Known, read, same_key
+from .minimax import nested_value
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -64,10 +66,16 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
     if groups.get("closed"):
         return [(name, "{}")], head.end()
     declared = set(known.declared(name))
-    ahead = _pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end())
+    ahead = islice(_pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end()), MOST_TAGS + 1)
     tags: list[re.Match[str]] = []
-    found = _paired(row, tags, ahead, text, head.end())
+    taken = _noted(ahead, tags)
+    outer = _outermost(taken) if row.nested else taken
+    found = _paired(row, iter(outer), text, head.end()) if outer is not None else None
     tags += ahead if found is None else ()
+    if len(tags) > MOST_TAGS:
+        if final:
+            return None
+        raise CutOff
     if found is None and row.children and declared and not (tags and tags[0].lastgroup == "open"):
         names = "|".join(map(re.escape, sorted(declared)))
         param, param_end = rf"<(?P<key>{names})>", rf"</(?:{names})>"
@@ -88,7 +96,10 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
         unknown = view is not None and declared and not view.declares(key) and not same_key(key, declared)
         if unknown and ("\n" in before.strip("\r\n") or not before.strip()):
             return None  # The tag may be a part of the value before it.
-    raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
+    try:
+        raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
+    except ValueError:
+        return None
     if not known.takes(name, raw, weak=False):
         return None
     return [(name, known.typed(name, raw))], found.end
@@ -119,21 +130,23 @@ def _adjoins(text: str, at: int, tag: re.Match[str]) -> bool:
     return _GAP.match(text, at).end() >= tag.start()  # type: ignore[union-attr]
 
 
-def _paired(
-    row: Row, tags: list[re.Match[str]], ahead: Iterator[re.Match[str]], text: str, at: int
-) -> _Values | None:
+def _noted(ahead: Iterator[re.Match[str]], tags: list[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """Each tag that is taken from `ahead`, which `tags` has then too."""
+    for tag in ahead:
+        tags.append(tag)
+        yield tag
+
+
+def _paired(row: Row, ahead: Iterator[re.Match[str]], text: str, at: int) -> _Values | None:
     """The reading in which the tags in a value are pairs; None if there is none, or none yet.
 
-    Takes tags from `ahead`, and puts them into `tags`, no further than this call: others may follow.
+    Takes no tag that is further than one behind the call: other calls may follow.
     """
     found = _Values()
     key, start, stack = None, 0, list[str]()
-    tags += islice(ahead, 1)
-    for number in count():
-        if number == len(tags):
-            break
-        tags += islice(ahead, 1)
-        tag, following = tags[number], tags[number + 1] if number + 1 < len(tags) else None
+    following = next(ahead, None)
+    while (tag := following) is not None:
+        following = next(ahead, None)
         kind = _kind(tag)
         if key is not None and not tag[0]:
             continue  # the end of a wrapper, which is the call's only where its own closer was forgotten
@@ -180,6 +193,22 @@ def _paired(
     return None
 
 
+def _outermost(tags: Iterable[re.Match[str]]) -> list[re.Match[str]] | None:
+    """The tags that are not inside a value, in a family that names its closers; None if they are no pairs."""
+    found: list[re.Match[str]] = []
+    stack: list[str] = []
+    for tag in tags:
+        if not stack:
+            found.append(tag)
+        if tag["open"]:
+            stack.append(tag["key"])
+        elif tag["shut"] and stack and stack.pop() == tag["shut_key"]:
+            found += [] if stack else [tag]
+        else:
+            return None if stack or tag["shut"] else found
+    return None
+
+
 def _inside(stack: list[str]) -> list[str]:
     """What is open inside the innermost block that is open."""
     return stack[len(stack) - stack[::-1].index("block") :] if "block" in stack else stack
@@ -203,7 +232,8 @@ def _flat(row: Row, tags: list[re.Match[str]], text: str, at: int, known: Known,
     for tag in tags:
         kind = _kind(tag)
         if key is not None and kind == "shut":
-            if found.values.setdefault(key, value := text[start : tag.start()]) != value:
+            named = tag.groupdict().get("shut_key")
+            if (named or key) != key or found.values.setdefault(key, value := text[start : tag.start()]) != value:
                 return None
             key, at = None, tag.end()
             continue
@@ -269,11 +299,13 @@ def _cut_here_document(values: Any) -> bool:
 
 def _value(row: Row, view: View | None, key: str, value: str, attributes: str) -> Any:
     """What the text of a parameter means, before its schema is asked."""
+    child = view.child(key) if view else None
+    if row.nested:
+        return nested_value(value, child)
     if row.trim and (begun := _FIRST_LINE_END.match(value)):
         value = _LAST_NEWLINE.sub("", value[begun.end() :])
     if value.startswith(_CDATA[0]) and value.rstrip().endswith(_CDATA[1]):
         return value.rstrip()[len(_CDATA[0]) : -len(_CDATA[1])]
-    child = view.child(key) if view else None
     if row.unquotes and child is not None and child.types == {STRING} and _QUOTED.fullmatch(value):
         unquoted = read(value)
         value = unquoted if isinstance(unquoted, str) else value[1:-1]

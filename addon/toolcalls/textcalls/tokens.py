@@ -25,12 +25,6 @@ ENDS_OF_TURN = (
 )
 """Tokens with which a template ends a turn."""
 
-BEGIN_FOREIGN_TURN = (
-    *("<|observation|>", "<|tool_response>", "<|tool_response|>", "<tool_response>", "<|user|>"),
-    "<start_function_response>",
-)
-"""Tokens that give the turn to a user or a tool, as some models do at the end of a call."""
-
 _U = r"(?:▁|\\?_| )"
 _CLOSERS = (
     r"</(?:[a-z]+:)?(?:tool[_ ]?calls?|function_calls?|dots_function_call|TOOLCALL|tools|invoke|function"
@@ -43,7 +37,8 @@ _CLOSERS = (
 )
 """Closers of calls and of their wrappers, which models may repeat."""
 
-_FOREIGN = "|".join(map(re.escape, BEGIN_FOREIGN_TURN))
+_FOREIGN = r"<\|observation\|>|<\|tool_response\|?>|<tool_response>|<\|user\|>|<start_function_response>"
+"""Tokens that give the turn to a user or a tool, as some models do at the end of a call."""
 _ANY = f"(?:{'|'.join(map(re.escape, ENDS_OF_TURN))}|(?P<foreign>{_FOREIGN})|{_CLOSERS})"
 BEHIND_A_CALL = re.compile(rf"\s*+{_ANY}")
 """One of them, with the white space before it."""

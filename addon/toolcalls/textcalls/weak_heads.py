@@ -62,7 +62,7 @@ def _object(text: str, known: Known) -> bool | None:
         if key not in _KEYS or (key == "type" and found["closed"] and word not in TYPES):
             return False
         if key not in OTHER_KEYS or not text.startswith(",", found.end()):
-            return None if ended else True
+            return None if ended else key not in OTHER_KEYS
         at = found.end() + 1
 
 

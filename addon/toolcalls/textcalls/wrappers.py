@@ -8,12 +8,6 @@ from __future__ import annotations
 
 import re
 
-_TAGS = (
-    *("think", "thinking", "thought", "thoughts", "thinking_process", "thought_process", "internal_thoughts", "cot"),
-    *("reason", "reasoning", "reasoning_content", "internal_reasoning", "chain_of_thought", "scratchpad", "analysis"),
-    *("reflection", "reflect", "monologue", "inner_monologue", "internal_monologue", "antthinking", "seed:think"),
-    *("seed:cot_budget_reflect", "mm:think", "ponder", "deliberation", "planning"),
-)
 _TOKENS = {
     "[THINK]": "[/THINK]",
     "[THINKING]": "[/THINKING]",
@@ -30,14 +24,14 @@ _TOKENS = {
 }
 """Special tokens, each with the one that ends it."""
 
-_NAMES = "|".join(sorted(map(re.escape, _TAGS), key=len, reverse=True))
 _STEM = r"(?:think|thought|reason|rationale|brainstorm|monologue|ponder|reflect|scratch)"
+_TAG = rf"(?:[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,64}}|(?:cot|analysis|deliberation|planning)(?::[\w-]{{1,64}})?)"
+"""`<think>`, `<seed:think>`, `<chain_of_thought>`, `<think:a91>` and their like."""
 _WORD = r"(?:think(?:ing)?|thoughts?|reasoning|思考(?:过程|過程)?|推理)"
 _OPEN = "|".join(
     (
-        rf"<(?:{_NAMES})(?::[\w-]{{1,64}})?(?:\s[^<>]{{0,200}})?>",
+        rf"<{_TAG}(?:\s[^<>]{{0,200}})?>",
         *map(re.escape, _TOKENS),
-        rf"<[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,20}}(?:\s[^<>]{{0,200}})?>",
         rf"<[|｜](?!/|end)\w{{0,20}}{_STEM}\w{{0,16}}(?<!_end)[|｜]>",
         r"\[(?:reason|thoughts?)\]|[{＜]\s?think(?:ing)?\s?[}＞]|<\s?think\s?/?>|&lt;think(?:ing)?&gt;|◁think(?:ing)?▷",
         r"<\|channel\|>\s{0,4}analysis\b|\bto=(?:self|user)<\|message\|>",
@@ -46,9 +40,9 @@ _OPEN = "|".join(
 )
 _CLOSE = "|".join(
     (
-        rf"</(?:{_NAMES})(?::[\w-]{{1,64}})?\s{{0,8}}>",
+        rf"</{_TAG}\s{{0,8}}>",
         *map(re.escape, _TOKENS.values()),
-        rf"</[\w:.-]{{0,20}}{_STEM}[\w:.-]{{0,20}}\s{{0,8}}>|<[|｜](?:/|end)\w{{0,24}}{_STEM}\w{{0,16}}[|｜]>",
+        rf"<[|｜](?:/|end)\w{{0,24}}{_STEM}\w{{0,16}}[|｜]>",
         rf"<[|｜]\w{{0,20}}{_STEM}\w{{0,16}}_end[|｜]>|\[/(?:reason|thoughts?)\]|[{{＜]/\s?think(?:ing)?\s?[}}＞]",
         r"&lt;/think(?:ing)?&gt;|◁/think(?:ing)?▷|<\|end\|>|<\|eom\|>|<\|return\|>|<\|start\|>(?=assistant)|<\|channel\|>\s{0,4}(?:final|commentary)\b",
         rf"[⟨‹《【]/\s?{_WORD}\s?[⟩›》】]|\\</{_WORD}\\?>|<[|｜]/(?:analysis|cot|scratchpad)[|｜]?>|<{_WORD}[|｜]>",

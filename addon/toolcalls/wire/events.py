@@ -6,7 +6,6 @@ stream accounts for all bytes (`ledger.py`), so that after any exception everyth
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -14,13 +13,15 @@ from typing import Final, NamedTuple
 from ..sizes import MOST_CALLS as MOST_CALLS
 from ..sizes import LimitReached as LimitReached
 
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+LINE_ENDS: Final = "\x85\u2028\u2029"
 """The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
 
 
 def in_one_line(data: str) -> str:
     """JSON in which the characters are escaped that Python clients take for a line end: httpx reads lines of text."""
-    return data if data.isascii() else _LINE_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", data)
+    for character in () if data.isascii() else LINE_ENDS:
+        data = data.replace(character, f"\\u{ord(character):04x}")
+    return data
 
 
 class Event(NamedTuple):
