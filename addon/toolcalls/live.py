@@ -72,11 +72,11 @@ class LiveCall:
         return self.piece(part, begins=begins)
 
     def piece(self, arguments: str, *, begins: bool = False, ends: bool = False) -> Piece:
-        first = self.call.fragments[0]
-        slot, body = first.slot, self.call.body if begins else {}
-        return Piece(
-            self.number, self.id, self.name, arguments, begins, ends, slot=slot, body=body, choice=first.choice
-        )
+        fragments, body = self.call.fragments, self.call.body if begins else {}
+        piece = Piece(self.number, self.id, self.name, arguments, begins, ends, slot=fragments[0].slot, body=body)
+        piece.fragments = fragments if ends else (fragments[0], fragments[-1])
+        piece.choice = fragments[0].choice
+        return piece
 
     def last(self, outcome: Outcome) -> Piece:
         """The rest of the call, once it is decided."""

@@ -28,28 +28,22 @@ _NO_VALUES: Final = frozenset({"jsonPath", "willContinue"})
 def put_together(fragments: Iterable[tuple[int, Fragment]]) -> list[tuple[int, Fragment]]:
     """The fragments, each with its number, with one whole call instead of those that are pieces of one."""
     calls: list[tuple[int, list[Fragment]]] = []
-    unclear: set[int] = set()
-    """The positions of calls of which a piece may be missing, or belong to another one."""
-    goes_on = overlap = False
-    lost: str | None = None
-    """The id ("" if it has none) of pieces that came before their call."""
+    # The last call goes on; a call began before another had ended; a piece came that belongs to none.
+    goes_on = overlap = lost = False
     for number, one in fragments:
-        first = calls[-1][1][0] if goes_on else one
-        if one.partial_args is None:
-            overlap = overlap or goes_on
-            calls.append((number, [one]))
-        elif not goes_on or one.name or (one.id and first.id and one.id != first.id):
-            overlap = overlap or goes_on or not one.name
-            if not one.name or (lost is not None and (not one.id or lost in ("", one.id))):
-                unclear.add(len(calls))
-            lost = None if one.name else one.id
-            calls.append((number, [one]))
-        else:
-            if overlap and one.partial_args and not (one.id and one.id == first.id):
-                unclear.add(len(calls) - 1)
+        piece, first = one.partial_args is not None, calls[-1][1][0] if goes_on else one
+        if piece and goes_on and not (one.name or (one.id and first.id and one.id != first.id)):
             calls[-1][1].append(one)
-        goes_on = one.partial_args is not None and not one.ends
-    return [(number, _whole(pieces, clear=at not in unclear)) for at, (number, pieces) in enumerate(calls)]
+        else:
+            overlap, lost = overlap or goes_on, lost or (piece and not one.name)
+            calls.append((number, [one]))
+        goes_on = piece and not one.ends
+    return [(number, _whole(pieces, clear=not lost and (not overlap or _named(pieces)))) for number, pieces in calls]
+
+
+def _named(pieces: list[Fragment]) -> bool:
+    """Whether all pieces with arguments name their call."""
+    return all(one.id and one.id == pieces[0].id for one in pieces if one.partial_args)
 
 
 def _whole(pieces: list[Fragment], *, clear: bool) -> Fragment:

@@ -176,6 +176,8 @@ class Piece:
     """It is the last piece of a call that goes as it came, because the options say so."""
     slot: Slot = None
     """Where the call arrives."""
+    fragments: Sequence[Fragment] = ()
+    """The first and the last that arrived of the call; at its end, all."""
     body: Json = field(default_factory=dict)
     choice: Any = None
     source: SourceEvent | None = None

@@ -297,6 +297,16 @@ def test_an_empty_output_is_filled() -> None:
     assert len(final.response["output"]) == 2
 
 
+def test_a_text_that_only_the_list_has_is_no_failure() -> None:
+    upstream = Upstream().message().end()
+    said = upstream.of("part.added", "text.done", "part.done")
+    upstream.events = [event for event in upstream.events if event not in said]
+    [done] = upstream.of("item.done")
+    done["item"] = {**done["item"], "content": []}
+    upstream.output[0]["content"] = [{"type": "output_text", "text": "a"}]
+    mended(upstream.bytes())
+
+
 def test_a_stale_output_is_brought_up_to_date() -> None:
     upstream = Upstream().message("a").call("shell", "{'command': 'ls'}").end()
     stale = [dict(item) for item in upstream.output]
@@ -448,6 +458,14 @@ def test_a_freeform_tool_answered_as_a_function_is_retyped_with_its_patch_as_it_
     body = Upstream().call("apply_patch", arguments[:half], arguments[half:]).end().bytes()
     assert read(body).calls() == [("custom_tool_call", "apply_patch", PATCH)]
     assert outcomes(body)[0]["steps"] == ["retyped as a freeform call"]
+
+
+def test_a_freeform_call_that_is_only_listed_is_not_taken_for_one_that_was_retyped() -> None:
+    upstream = Upstream().call("apply_patch", json.dumps({"patch": PATCH})).custom("apply_patch", "*** Begin Patch")
+    upstream.end()
+    upstream.events = [event for event in upstream.events if event.get("output_index") != 1]
+    calls = read(upstream.bytes()).calls()
+    assert [given for _, _, given in calls] == [PATCH, "*** Begin Patch"]
 
 
 def test_a_cut_patch_is_never_sent() -> None:

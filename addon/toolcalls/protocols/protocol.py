@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Final
 from typing import Protocol as WireProtocol
 
@@ -24,7 +25,7 @@ from ..tail import Tail
 from ..wire import sse
 from ..wire.events import Event, LimitReached
 from ..wire.framing import SSE, Framing
-from .odd_data import DataKind, classify_data
+from .errors import ERROR_EVENTS, error_in, error_in_text
 
 Json = dict[str, Any]
 
@@ -133,7 +134,7 @@ class Protocol(ABC):
 
     # Answers
 
-    @property
+    @cached_property
     def answer(self) -> Answer:
         """The answer, in a stream that has only one."""
         return self.answer_of(None)
@@ -249,26 +250,34 @@ class Protocol(ABC):
         return self.written([part for answer in ended for part in answer.close(Finish.UNKNOWN)])
 
     def _take_odd(self, event: Event) -> list[bytes]:
-        """An event that is none of the protocol."""
+        """An event whose data is no object of the protocol."""
         if self.framing is not SSE and self.framing.ended(event.raw) != event.raw:
             return self.end(event.raw)
-        odd = classify_data(event, payload.read_strict(event.data or ""))
-        text = (event.data or "").strip()
-        match odd.kind:
-            case DataKind.DONE:
-                return self._done(event.raw)
-            case DataKind.ERROR if written := self.write_error(odd.value):
-                return self._recovered(event) or self._fail(written)
-            case DataKind.KEEP_ALIVE if text and not event.type and self.framing is SSE:
-                return [sse.comment(text)]
-            case DataKind.SEVERAL_LINES:
-                return [piece for line in sse.lines_alone(event) for piece in self.take(line)]
-            case DataKind.BROKEN if (meant := self.write_broken(event, odd.value)) is not event:
-                self._mender.mended_events += 1
-                return self.take(meant)
-            case DataKind.TRUNCATED:
-                return self.end(event.raw)
+        data = event.data or ""
+        text, value = data.strip(), payload.read_strict(data)
+        if text == "[DONE]" and event.type not in ERROR_EVENTS:
+            return self._done(event.raw)
+        error = error_in(value) or (error_in_text(data, event.type) if value is None else None)
+        if error is not None:
+            return self._take_error(event, error)
+        if not text or text.startswith(":"):
+            # A comment that a gateway wrapped as data: clients stumble over it.
+            return [sse.comment(text) if text and not event.type and self.framing is SSE else event.raw]
+        if "\n" in data:
+            return [piece for line in sse.lines_alone(event) for piece in self.take(line)]
+        broken = payload.read_broken(data) if value is None and text.startswith("{") else None
+        if broken is not None:
+            meant = self.write_broken(event, broken)
+            self._mender.mended_events += meant is not event
+            return [event.raw] if meant is event else self.take(meant)
+        if not sse.is_ended(event.raw):
+            return self.end(event.raw)
         return [event.raw]
+
+    def _take_error(self, event: Event, error: Json) -> list[bytes]:
+        """An error in a form of its own."""
+        written = self.write_error(error)
+        return self._recovered(event) or self._fail(written) if written else [event.raw]
 
     def _done(self, raw: bytes) -> list[bytes]:
         """`[DONE]`, which gateways append to any stream: everything that waits goes before it."""

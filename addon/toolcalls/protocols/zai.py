@@ -64,10 +64,8 @@ class Zai(Protocol):
         self._called = False
         """The fragments may be of a call of the client's."""
         self._fragments_size = 0
-        self._ran: set[int] = set()
-        """The first fragments of calls that the server ran itself."""
-        self._noted: tuple[str, object, int] | None = None
-        """What was noted last of them, and behind how many fragments."""
+        self._ran: dict[tuple[str, str, int], None] = {}
+        """Calls that the server ran itself: the id, the name, and how many fragments came before the result."""
         self._in_fragments = False
         """More fragments of a call may follow."""
         self._known: dict[str, bool] = {}
@@ -176,7 +174,7 @@ class Zai(Protocol):
             # The result of one of the server's own tools is no text of the answer.
             if patch is None or patch.kind == "edit":
                 return self._change(patch) if patch is not None else []
-            self._note_ran(call_id_of(data), data.get("tool_name"))
+            self._ran[call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
             return [Other()]
         if self._phase == _CALLING or data.get("tool_calls") or data.get("delta_name"):
             parts += self._take_fragments(data)
@@ -227,16 +225,6 @@ class Zai(Protocol):
         self._fragments_size += sum(len(one.arguments) for one in found)
         self._in_fragments = self._in_fragments or bool(found)
         return [Other()] if any(one.name and not self._is_clients(one.name) for one in found) else []
-
-    def _note_ran(self, identity: str, name: object) -> None:
-        """The server ran the last call with this id or name."""
-        noted, self._noted = self._noted, (identity, name, len(self._fragments))
-        if noted == self._noted:
-            return
-        for call in reversed(assemble(self._fragments, self._request.tools, Finish.COMPLETE)):
-            if (identity and call.id == identity) or (not identity and call.name == name):
-                self._ran.add(call.first)
-                return
 
     def _change(self, patch: Patch) -> list[Part]:
         document, calling, held = self._document, self._phase == _CALLING, self._document.held_text
@@ -326,8 +314,14 @@ class Zai(Protocol):
                 half = None if block.whole else one
                 told.append(one)
         grows = blocks[-1].result == "" and self._phase == _CALLING if told else self._in_fragments
-        for call in assemble(self._fragments, self._request.tools, Finish.COMPLETE):
-            if self._is_clients(call.name) and call.first not in self._ran:
+        calls = assemble(self._fragments, self._request.tools, Finish.COMPLETE)
+        ran = set[int]()
+        for identity, name, behind in self._ran:
+            alike = (call.id == identity if identity else call.name == name for call in calls)
+            mine = [call.first for call, same in zip(calls, alike, strict=True) if same and call.first < behind]
+            ran.update(mine[-1:])
+        for call in calls:
+            if self._is_clients(call.name) and call.first not in ran:
                 one = Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True)
                 one.refusal, one.steps, half = call.refusal, call.steps, None
                 told.append(one)

@@ -20,17 +20,14 @@ _PATCH: Final = "*** Begin Patch"
 class AnswerOfItems(Answer):
     """An answer whose texts are items, and whose calls of freeform tools get their raw input back."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
         self._text.drops_space = False
-
-    def _is_freeform(self, call: Call, name: str) -> bool:
-        tool = self._tools.get(name, call.namespace or None)
-        return tool is not None and tool.kind == "custom"
 
     def _decide_call(self, call: Call, drop: bool) -> list[Part]:
         said = call.arguments.strip() or call.finish is Finish.COMPLETE
-        if not (said and self._is_freeform(call, call.name)):
+        tool = self._tools.get(call.name, call.namespace or None)
+        if not said or tool is None or tool.kind != "custom":
             return super()._decide_call(call, drop)
         raw = freeform_input(call.arguments, call.finish)
         if raw is not None:

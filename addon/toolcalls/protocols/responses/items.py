@@ -6,14 +6,11 @@ trusted alone. The client gets one id and one index for each item, and never two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
-from unicodedata import normalize
 
 from ...parts import Json
-from ...payload import shown_text
-from ...textcalls.tokens import without_tokens
 from ...wire.events import MOST_CALLS, LimitReached
 
 CALL, FREEFORM, MESSAGE, REASONING = "function_call", "custom_tool_call", "message", "reasoning"
@@ -22,17 +19,9 @@ TEXT, REFUSAL, SUMMARY, REASONING_TEXT = "output_text", "refusal", "summary_text
 _PREFIXES: Final = {CALL: "fc", MESSAGE: "msg", REASONING: "rs", FREEFORM: "ctc"}
 _NEEDED: Final[dict[str, Json]] = {MESSAGE: {"role": "assistant", "content": []}, REASONING: {"summary": []}}
 """Fields that clients need: Codex drops an item that lacks one of them, and the deltas after it."""
-PART_EVENTS: Final = {
-    TEXT: "response.content_part",
-    REFUSAL: "response.content_part",
-    SUMMARY: "response.reasoning_summary_part",
-}
-TEXT_EVENTS: Final = {
-    TEXT: "response.output_text",
-    REFUSAL: "response.refusal",
-    SUMMARY: "response.reasoning_summary_text",
-}
-MOST_PARTS: Final = 1_000
+_CARRIED: Final = ("id", "type", "call_id", "name", "namespace", "arguments", "input")
+"""What an item says in the list at the end as it did when it ended, beside its text."""
+_MOST_PARTS: Final = 1_000
 """The most parts of one item: the upstream numbers them, and a list of that length is made."""
 
 
@@ -44,9 +33,7 @@ class ItemPart:
     number: int
     """Its position among the texts of the item."""
     came: list[str] = field(default_factory=list)
-    """The texts that arrived to be sent; the deltas, as a rule."""
-    said: str = ""
-    """The text, if no delta said it."""
+    """The texts that arrived; the deltas, as a rule."""
     over: bool = False
     """The upstream has ended it."""
     opened: bool = False
@@ -56,19 +43,16 @@ class ItemPart:
     """The whole text, once the client got it in the event that ends it."""
     closed: bool = False
     """The client got the event that ends the part."""
-    _joined: tuple[int, str] = (0, "")
 
-    @property
-    def text(self) -> str:
-        """All of it that arrived."""
-        if self._joined[0] != len(self.came):
-            self._joined = (len(self.came), "".join(self.came))
-        return self._joined[1] or self.said
+    def show(self, text: str) -> None:
+        """The client gets this text in any case."""
+        self.came.append(text)
+        self.sent.append(text)
 
     @property
     def changed(self) -> bool:
         """Whether the client got another text than the one that arrived: a call was in it."""
-        return self.sent is not self.came and sum(map(len, self.sent)) != sum(map(len, self.came))
+        return sum(map(len, self.sent)) != sum(map(len, self.came))
 
 
 @dataclass(slots=True, eq=False)
@@ -85,10 +69,6 @@ class Item:
     """The upstream has ended it."""
     waits: bool = False
     """It began behind text that may be a call, and waits with it."""
-    entry: Json | None = None
-    """The item in the list at the end."""
-    call: bool = False
-    """It calls a tool of the client, so it may be changed."""
     id: str = ""
     index: int = -1
     told: bool = False
@@ -100,16 +80,15 @@ class Item:
         """One of its parts; a new one, if it is the first event about it."""
         part = self.parts.get((kind, number))
         if part is None:
+            if number >= _MOST_PARTS:
+                raise LimitReached
             part = self.parts[kind, number] = ItemPart(kind, number)
         return part
 
     @property
     def complete(self) -> bool:
         """Whether its content is, even if its end never came."""
-        parts = self.parts.values()
-        return self.done is not None or (
-            bool(parts) and all(part.stated is not None or part.closed for part in parts)
-        )
+        return self.done is not None or (bool(self.parts) and all(part.over for part in self.parts.values()))
 
 
 class Items:
@@ -129,7 +108,8 @@ class Items:
             raise LimitReached
         item = Item(kind, wire_id, wire_index, body)
         self.all.append(item)
-        self.alias(item, wire_id)
+        if wire_id:
+            self._by_id[wire_id] = item
         if wire_index is not None:
             self._at[wire_index] = item
         return item
@@ -168,10 +148,36 @@ class Items:
     def fresh(self, kind: str) -> str:
         return f"{_PREFIXES.get(kind, 'item')}_{self._unique('').removeprefix('call_')}"
 
-    @property
-    def in_order(self) -> list[Item]:
-        """The items that the client knows, as it knows them."""
-        return sorted((item for item in self.all if item.told), key=lambda item: item.index)
+    # The list of all items in the terminal event and in a document
+
+    def listed(self, entry: Any) -> Item | None:
+        """The item that an entry repeats, if it has the same id."""
+        wanted = entry.get("id") if isinstance(entry, dict) else None
+        fits = (item for item in self.all if wanted and wanted in (item.id, item.wire_id, item.body.get("id")))
+        return next((item for item in fits if item.kind == kind_of(entry)), None)
+
+    def output(self, listed: Any, *, failed: bool = False) -> Any:
+        """The list of all items, as the client got them. A failed response lists no call that it did not get."""
+        entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+        known = {id(item): entry for entry in entries if (item := self.listed(entry)) is not None}
+        told = sorted((item for item in self.all if item.told), key=lambda item: item.index)
+        bodies = [(known.get(id(item)), _as_listed(item, known.get(id(item)))) for item in told]
+        if not failed:
+            final = [body for _, body in bodies if body is not None]
+            same = {id(body) for body in final} == {id(entry) for entry in entries} and isinstance(listed, list)
+            return listed if same else final
+        sent = {id(entry): body for entry, body in bodies}
+        calls = {id(entry) for entry in entries if kind_of(entry) == CALL}
+        kept = [sent.get(id(entry)) if id(entry) in calls else entry for entry in listed or ()]
+        return [entry for entry in kept if entry is not None] if isinstance(listed, list) else listed
+
+
+def _as_listed(item: Item, entry: Json | None) -> Json | None:
+    """The item in the list at the end: as it is listed, if that agrees with what the client got."""
+    if entry is None or item.done is None:
+        return item.done if entry is None else entry
+    same = with_needed(entry, item) is entry and _texts_in(entry) == _texts_in(item.done)
+    return entry if same and all(entry.get(key) == item.done.get(key) for key in _CARRIED) else item.done
 
 
 def kind_of(body: Json) -> str:
@@ -192,65 +198,8 @@ def with_needed(body: Json, item: Item) -> Json:
     return {**body, **missing} if missing else body
 
 
-def text_in(entry: Any) -> str | None:
-    """The text of a part; None if it refuses, is spoken, or is in a form that is not known."""
-    if not isinstance(entry, dict):
-        return shown_text(entry)
-    return None if entry.get("refusal") or entry.get("transcript") else shown_text(entry.get("text"))
-
-
-def is_text(entry: Any) -> bool:
-    return isinstance(entry, dict) and entry.get("type") == TEXT
-
-
-def repeats(text: str, seen: str) -> bool:
-    """Whether a text repeats what was seen, or its beginning or end."""
-    if text == seen:
-        return True
-    text, seen = as_read(text), as_read(seen)
-    return seen.startswith(text) or seen.endswith(text)
-
-
-def as_read(text: str) -> str:
-    """The text as people read it: halves of a character that two deltas brought joined, without white space, and
-    without the tokens of a template at its end, which do not keep a call before them from being one."""
-    text = without_tokens(text)
-    if not text.isascii():
-        text = normalize("NFC", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    return "".join(text.split())
-
-
-def reasoning_text(item: Item, body: Json) -> str:
-    """The words of the model, or else their summary."""
-    for kind, key in ((REASONING_TEXT, "content"), (SUMMARY, "summary")):
-        entries = body.get(key) if isinstance(body.get(key), list) else []
-        texts: Iterable[Any] = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
-        if not any(texts):
-            texts = [part.text for (of, _), part in sorted(item.parts.items()) if of == kind]
-        if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
-            return whole
-    return ""
-
-
-def ids_of(item: Item) -> set[Any]:
-    bodies = (item.body, item.done or {})
-    ids = {body.get(key) for body in bodies for key in ("id", "call_id") if isinstance(body.get(key), str)}
-    return (ids | {item.wire_id, item.id}) - {""}
-
-
-def position_of(item: Item, part: ItemPart) -> Json:
-    """The fields by which an event names a part."""
-    key = "summary_index" if part.kind == SUMMARY else "content_index"
-    return {"item_id": item.id, "output_index": item.index, key: part.number}
-
-
-def whole_part(entry: Any, kind: str) -> Json:
-    """The part with a text field, which is empty if it was missing."""
-    if not isinstance(entry, dict):
-        return {"type": kind, text_key(kind): "", **({"annotations": []} if kind == TEXT else {})}
-    return entry if isinstance(entry.get(text_key(kind)), str) else {**entry, text_key(kind): ""}
-
-
-def text_key(kind: str) -> str:
-    """The key of the text in parts of this kind."""
-    return "refusal" if kind == REFUSAL else "text"
+def _texts_in(item: Json) -> list[str]:
+    """The texts of a message."""
+    content = item.get("content") if item.get("type") == MESSAGE else None
+    entries = content if isinstance(content, list) else []
+    return [str(entry.get("text") or entry.get("refusal") or "") for entry in entries if isinstance(entry, dict)]

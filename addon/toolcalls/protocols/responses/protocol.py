@@ -13,26 +13,24 @@ retry and nothing runs incompletely.
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from ... import payload
 from ...finish_reason import FinishWords
 from ...mend.finish import Finish
 from ...mend.mender import Mender
-from ...parts import Json, Part, Piece, Stop, Text
+from ...parts import Json, Part, Stop, Text
 from ...policy import Policy
 from ...request.request import Request
 from ...wire import sse
 from ...wire.events import Event
 from ...wire.framing import SSE, Framing
 from ..errors import error_in
-from ..odd_data import DataKind, classify_data
 from ..protocol import Protocol, joined
+from .events import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, NUMBER, TERMINAL, Incoming
 from .freeform import AnswerOfItems
 from .items import Items
-from .live import LiveWriter
-from .output import output_of
-from .read import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, TERMINAL, Incoming, Reader, status_of
+from .read import Reader
 from .write import Writer
 
 _ABOUT_A_CALL: Final = re.compile(
@@ -45,16 +43,14 @@ _UNFINISHED: Final = frozenset({"in_progress", "queued"})
 
 class Responses(Protocol):
     words = FinishWords(calls=COMPLETED, stop=COMPLETED)
+    answer_type = AnswerOfItems
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, framing: Framing = SSE) -> None:
         super().__init__(request, policy, mender)
         self.framing = framing
-        answer = self.answers[None] = AnswerOfItems(request, policy, mender, self.words, self.tail)
         self._items = Items(mender.ids.unique)
-        self._reader = Reader(answer, self._items, mender.ids, request.read_by_model)
+        self._reader = Reader(self.answer, self._items, mender.ids, request.read_by_model)
         self._writer = Writer(framing, self._items, request.model)
-        self._live = LiveWriter(self._writer, self._items)
-        self._flows = not policy.aggregate
         self._begun = 0
         """How many times the answer began."""
         self._error: Json = {}
@@ -84,13 +80,11 @@ class Responses(Protocol):
         if kind == CREATED:
             self._begun += 1
             self.answer.id = str(self._begun)
-        if self._flows:
-            self._live.note(source)
         if kind in TERMINAL:
-            return self._finish_with(source)
+            return self._finish_with(source, source.finish)
         parts = self._reader.read(source)
         out = self._sent(source, parts)
-        if not self._flows:
+        if self.answer.live is None:
             self._learn(event.raw, parts, out)
         return out
 
@@ -104,18 +98,13 @@ class Responses(Protocol):
 
     def _sent(self, source: Incoming, parts: list[Part]) -> list[bytes]:
         """What the client gets of these parts of an event."""
-        if not parts:
-            return []
-        source.parts = parts
+        source.parts = parts or source.parts
         for part in parts:
             part.source = source
-        return self.written(self._taken(parts))
+        return self.written(self._taken(parts)) if parts else []
 
     def written(self, parts: list[Part]) -> list[bytes]:
-        out: list[bytes] = []
-        for part in joined(parts) if len(parts) > 1 else parts:
-            out += self._live.write(part) if isinstance(part, Piece) else self._writer.write(part)
-        return out
+        return [event for part in joined(parts) for event in self._writer.write(part)]
 
     def as_it_came(self, parts: list[Part]) -> list[bytes]:
         out: list[bytes] = []
@@ -132,16 +121,12 @@ class Responses(Protocol):
 
     # The end
 
-    def _finish_with(self, source: Incoming, *, streamed: bool = True) -> list[bytes]:
+    def _finish_with(self, source: Incoming, finish: Finish, *, streamed: bool = True) -> list[bytes]:
         """The terminal event: all that waits goes before it."""
         self._over = True
-        response = source.message.get("response")
-        response = response if isinstance(response, dict) else {}
-        parts = self._reader.read_end(source.kind, response, streamed=streamed)
-        end = parts[-1]
-        self._writer.cut = isinstance(end, Stop) and end.finish is Finish.CUT
-        self._live.failed = isinstance(end, Stop) and end.failed
-        return [*self._sent(source, parts), *self.written(self._closed(Finish.UNKNOWN))]
+        self._writer.cut, self._writer.failed = finish is Finish.CUT, source.status in FAILED
+        out = self._sent(source, self._reader.read_end(source, finish, streamed=streamed))
+        return [*out, *self.written(self._closed(Finish.UNKNOWN))]
 
     def _finish(self) -> list[bytes]:
         return self._stop(Finish.UNKNOWN)
@@ -155,39 +140,22 @@ class Responses(Protocol):
         """End a response that has no terminal event."""
         if self._over or not self._started:
             return []
-        self._over = True
-        self._writer.cut = finish is Finish.CUT
-        answer = self.answer
+        self._over, self._writer.cut = True, finish is Finish.CUT
         out = self._end_of_all(finish)
         if self._writer.left_alone:
             return out
         known = [item for item in self._items.all if item.told or not item.over]
-        response = self._writer.announced()
-        if known and all(item.complete for item in known) and not (answer.call_refused or self._error):
-            for item in known:
-                if item.done is None:
-                    body = {"type": item.kind, **item.body, "status": "completed"}
-                    out += self.written(self._taken(self._ended(item, body)))
-            fields = {**response, "status": "completed", "output": output_of(self._items, None)}
-            return [*out, self._writer.new(COMPLETED, {"response": fields})]
-        fields = {
-            **response,
-            "status": "failed",
-            "error": _failure(self._error),
-            "output": output_of(self._items, None),
-        }
-        return [*out, self._writer.new("response.failed", {"response": fields})]
-
-    def _ended(self, item: Any, body: Json) -> list[Part]:
-        source = Incoming(b"", [], {}, COMPLETED, COMPLETED)
-        source.parts = self._reader.end(item, body)
-        for part in source.parts:
-            part.source = source
-        return source.parts
+        response = self._writer.announced
+        if known and all(item.complete for item in known) and not (self.answer.call_refused or self._error):
+            ended = {**response, "status": "completed", "output": None}
+            message: Json = {"type": COMPLETED, NUMBER: None, "response": ended}
+            return [*out, *self._finish_with(Incoming(b"", [], message, COMPLETED, COMPLETED), finish)]
+        failed = {"status": "failed", "error": _failure(self._error), "output": self._items.output(None)}
+        return [*out, self._writer.new("response.failed", {"response": {**response, **failed}})]
 
     def _end_of_all(self, finish: Finish) -> list[bytes]:
         """All that waits, without the reason that the answer makes up."""
-        self._live.failed = True
+        self._writer.failed = True
         parts = self._closed(finish, failed=finish is Finish.CUT)
         return self.written([part for part in parts if not isinstance(part, Stop)])
 
@@ -209,14 +177,11 @@ class Responses(Protocol):
     def _take_odd(self, event: Event) -> list[bytes]:
         # Nothing of a held call may be sent, whether it can be read or not.
         unread = event.type == f"{ARGUMENTS}.delta" and self.answer.holds_call
-        if self.framing is not SSE:
-            return [] if unread else [event.raw]
-        odd = classify_data(event, payload.read_strict(event.data or ""))
-        if odd.kind is DataKind.ERROR:
-            return self._fail_with(odd.value, event.raw)
-        if odd.kind is DataKind.OTHER and unread:
-            return []
-        return super()._take_odd(event)
+        out = super()._take_odd(event) if self.framing is SSE else [event.raw]
+        return [] if unread and out == [event.raw] else out
+
+    def _take_error(self, event: Event, error: Json) -> list[bytes]:
+        return self._fail_with(error, event.raw)
 
     def write_broken(self, event: Event, meant: Json) -> Event:
         text = payload.write(meant)
@@ -226,20 +191,17 @@ class Responses(Protocol):
 
     def document(self, body: bytes) -> bytes:
         """Mend a document as if it were the terminal event of a stream without other events."""
-        response = payload.object_in(body)
-        if response is None or not isinstance(response.get("output"), list):
+        response = payload.object_in(body) or {}
+        output, status = response.get("output"), str(response.get("status") or "")
+        if not isinstance(output, list) or status in _UNFINISHED:
             return body
-        if str(response.get("status") or "") in _UNFINISHED:
-            return body
-        kind = (
-            "response.failed" if response.get("error") else _KINDS.get(str(response.get("status")), "response.done")
-        )
+        kind = "response.failed" if response.get("error") else _KINDS.get(status, "response.done")
         source = Incoming(body, [], {"response": response}, kind, kind)
-        self._finish_with(source, streamed=False)
-        output = output_of(self._items, response["output"], failed=status_of(kind, response) in FAILED)
-        if output == response["output"]:
+        self._finish_with(source, source.finish, streamed=False)
+        made = self._items.output(output, failed=source.status in FAILED)
+        if made == output:
             return body
-        return payload.write({**response, "output": output}).encode("utf-8", "backslashreplace")
+        return payload.write({**response, "output": made}).encode("utf-8", "backslashreplace")
 
     def read(self, event: Event) -> list[Part] | None:
         raise NotImplementedError  # `take` reads.

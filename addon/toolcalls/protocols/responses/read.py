@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from collections import Counter
+from typing import Any
+from unicodedata import normalize
 
 from ... import payload
 from ...answer import Answer
 from ...ids import Ids
 from ...mend.finish import Finish
-from ...parts import Fragment, Json, Other, Part, SourceEvent, Stop, Text, Thought
-from ...payload import string_of
+from ...parts import Fragment, Json, Other, Part, Stop, Text, Thought
+from ...payload import shown_text, string_of
 from ...request.limit import tokens_in
 from ...request.read_by_model import ReadByModel
+from ...textcalls.tokens import without_tokens
 from ...wire.events import MOST_CALLS, LimitReached
+from .events import ADDED, ARGUMENTS, CITED, ENDED, FAILED, FAMILIES, Incoming
 from .items import (
     CALL,
     FREEFORM,
@@ -26,60 +29,8 @@ from .items import (
     Item,
     ItemPart,
     Items,
-    as_read,
-    ids_of,
-    is_text,
     kind_of,
-    reasoning_text,
-    repeats,
-    text_in,
 )
-
-ADDED, ENDED = "response.output_item.added", "response.output_item.done"
-CREATED: Final = "response.created"
-ECHOES: Final = frozenset({CREATED, "response.in_progress", "response.queued"})
-COMPLETED: Final = "response.completed"
-TERMINAL: Final = frozenset(
-    {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
-)
-FAILED: Final = frozenset({"failed", "cancelled"})
-ARGUMENTS: Final = "response.function_call_arguments"
-INPUT: Final = "response.custom_tool_call_input"
-DELTA: Final = "response.output_text.delta"
-CITED: Final = "response.output_text.annotation"
-FAMILIES: Final = {
-    "response.output_text": (MESSAGE, TEXT),
-    CITED: (MESSAGE, TEXT),
-    "response.refusal": (MESSAGE, REFUSAL),
-    "response.content_part": (MESSAGE, TEXT),
-    "response.reasoning_text": (REASONING, REASONING_TEXT),
-    "response.reasoning_summary_text": (REASONING, SUMMARY),
-    "response.reasoning_summary_part": (REASONING, SUMMARY),
-}
-"""The events about texts, with the type of item and the kind of part that each is about."""
-NUMBER: Final = "sequence_number"
-
-
-@dataclass(slots=True, eq=False)
-class Incoming(SourceEvent):
-    """An event of the upstream: its parsed data, the type on its `event:` line, and its type."""
-
-    message: Json
-    line: str
-    kind: str
-
-    @property
-    def item(self) -> Json:
-        """The item in the event; empty if there is none."""
-        item = self.message.get("item")
-        return item if isinstance(item, dict) else {}
-
-    def text(self, key: str) -> str:
-        return string_of(self.message.get(key))
-
-    def number(self, key: str) -> int | None:
-        value = self.message.get(key)
-        return value if type(value) is int and value >= 0 else None
 
 
 class Reader:
@@ -96,56 +47,36 @@ class Reader:
         stem, _, verb = kind.rpartition(".")
         if stem in FAMILIES:
             return self._read_text(source, stem, verb)
+        item_id, place = source.text("item_id"), source.number("output_index")
+        if stem == ARGUMENTS and verb == "delta":
+            return [Fragment(place, arguments=payload.text_of(source.message.get("delta")), item=item_id)]
         if stem == ARGUMENTS:
-            return [self._read_arguments(source, verb == "delta")]
+            given = payload.text_of(source.message.get("arguments"))
+            return [Fragment(place, name=source.text("name"), given=given, item=item_id)]
         if kind in (ADDED, ENDED):
-            return self._read_item(source, kind == ADDED)
-        if stem == INPUT:
-            return self._read_input(source)
-        return [Other(self._items.known(source.text("item_id"), source.number("output_index")), quiet=True)]
-
-    # Calls
-
-    def _read_arguments(self, source: Incoming, delta: bool) -> Fragment:
-        place, item = source.number("output_index"), source.text("item_id")
-        if delta:
-            return Fragment(place, arguments=payload.text_of(source.message.get("delta")), item=item)
-        given = payload.text_of(source.message.get("arguments"))
-        return Fragment(place, name=source.text("name"), given=given, item=item)
-
-    def fragment(self, body: Json, place: int | None, **more: Any) -> Fragment:
-        """What an item says about a call."""
-        given = payload.text_of(body.get("arguments"))
-        return Fragment(
-            place,
-            string_of(body.get("call_id")),
-            string_of(body.get("name")),
-            item=string_of(body.get("id")),
-            given=None if more.get("begins") and not given else given,
-            namespace=string_of(body.get("namespace")),
-            cut=body.get("status") == "incomplete",
-            body=body,
-            **more,
-        )
+            return self._read_item(source, begins=kind == ADDED)
+        if item_id in self._sent_again:
+            return self._hold(item_id, source)
+        item = self._items.known(item_id, place)
+        return [Other(item, quiet=True, waits=item is not None and item.waits)]
 
     # Items
 
-    def _read_item(self, source: Incoming, begins: bool) -> list[Part]:
+    def _read_item(self, source: Incoming, *, begins: bool) -> list[Part]:
         body, place = source.item, source.number("output_index")
         kind, wire_id = kind_of(body), str(body.get("id") or "")
         self._read_by_model.add_results(body)
         if not kind:
             return [Other(quiet=True, waits=True)]
         if kind == CALL:
-            return [self.fragment(body, place, begins=begins, ends=not begins)]
-        known = self._items.known(wire_id)
-        known = known if known is not None and known.kind == kind else None
+            return [_fragment(body, place, begins=begins, ends=not begins)]
         if kind == FREEFORM and str(body.get("call_id") or "") in self._freeform:
             return self._read_sent_again(source, body, begins)
+        known = self._items.known(wire_id)
+        known = known if known is not None and known.kind == kind else None
         if begins:
-            if known is not None and not known.over:
-                return []
-            return self._begin(self._items.open(kind, wire_id, place, body))
+            announced = known is not None and not known.over
+            return [] if announced else self._begin(self._items.open(kind, wire_id, place, body))
         item = self._items.find(kind, wire_id, place)
         if item is None and known is not None:
             return []  # Its end, sent again.
@@ -155,17 +86,15 @@ class Reader:
         if item.kind == FREEFORM:
             item.waits = self._answer.text_undecided
             return [Other(item, begins=not item.waits, waits=item.waits)]
-        shown: str | None = ""
-        content = item.body.get("content")
-        if item.kind == MESSAGE and content:
-            shown = "" if isinstance(content, list) else None
-            for number, entry in enumerate(content if isinstance(content, list) else ()):
-                text = text_in(entry)
-                shown = None if text is None or shown is None or not (is_text(entry) or not text) else shown + text
-                if text and is_text(entry):
-                    _show(item.part(TEXT, number), text)
-        quiet = item.kind in (MESSAGE, REASONING) and shown == ""
-        return [Other(item, begins=True, quiet=quiet, shown=shown)]
+        parts: list[Part] = [Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING))]
+        content = item.body.get("content") if item.kind == MESSAGE else None
+        if content and not isinstance(content, list):
+            parts.append(Other(item, shown=None))
+        for number, entry in enumerate(content if isinstance(content, list) else ()):
+            text = _text_in(entry)
+            shown = self._restate(item.part(TEXT, number), text if not text or _is_text(entry) else None)
+            parts += _seen(item, shown)
+        return parts
 
     def end(self, item: Item, body: Json) -> list[Part]:
         """The end of an item, which repeats it as a whole."""
@@ -180,12 +109,10 @@ class Reader:
             self._answer.other_calls = True
         elif item.kind == MESSAGE:
             parts += self._content(item, body.get("content"))
-            if body.get("status") == "incomplete":
-                parts.append(Other(item))  # Its text was cut off, so it ends with no call.
-        elif item.kind == REASONING and (text := reasoning_text(item, body)):
+        elif item.kind == REASONING and (text := _reasoning_text(item, body)):
             parts.append(Thought(text, item))
-            if body.get("status") == "incomplete":
-                parts.append(Other(item))
+        if body.get("status") == "incomplete" and (parts or item.kind == MESSAGE):
+            parts.append(Other(item))  # Its text was cut off, so it ends with no call.
         return [*parts, Other(item, {"item": body}, ends=not item.waits, quiet=item.waits, waits=item.waits)]
 
     def _content(self, item: Item, content: Any) -> list[Part]:
@@ -194,17 +121,16 @@ class Reader:
             return [Other(item, shown=None)] if content else []
         parts: list[Part] = []
         for number, entry in enumerate(content[:MOST_CALLS]):
-            text, part = text_in(entry), item.parts.get((TEXT, number))
-            known = part is not None and bool(part.text)
-            if text is None or (text and not known and not is_text(entry)):
-                parts.append(Other(item, shown=None))
-            elif not known and text:
+            text, part = _text_in(entry), item.parts.get((TEXT, number))
+            if part is not None and part.came:
+                parts += _seen(item, self._restate(part, text))
+            elif text and _is_text(entry):
                 part = item.part(TEXT, number)
                 part.came.append(text)
                 parts.append(Text(text, item, {"part": part}))
                 parts += [Other(item)] if entry.get("annotations") else []
-            elif part is not None and self._answer.searches_text and not repeats(text, part.text):
-                parts.append(Other(item, shown=None))
+            else:
+                parts += _seen(item, None if text else text)
         return parts
 
     # Freeform calls, which pass unless they are sent again
@@ -222,14 +148,6 @@ class Reader:
         item = self._items.open(FREEFORM, item_id, source.number("output_index"), body)
         return self.end(item, {**body, "call_id": self._ids.unique(call_id)})
 
-    def _read_input(self, source: Incoming) -> list[Part]:
-        item_id = source.text("item_id")
-        if item_id in self._sent_again:
-            return self._hold(item_id, source)
-        item = self._items.known(item_id, source.number("output_index"))
-        waits = item is not None and item.waits
-        return [Other(item, quiet=True, waits=waits)]
-
     def _hold(self, item_id: str, source: Incoming) -> list[Part]:
         part = Other(source=source)
         source.parts = [part]
@@ -241,47 +159,43 @@ class Reader:
 
     def _read_text(self, source: Incoming, stem: str, verb: str) -> list[Part]:
         item_kind, kind = FAMILIES[stem]
-        told = source.message.get("part")
-        if stem == "response.content_part" and isinstance(told, dict) and told.get("type") == REFUSAL:
-            kind = REFUSAL
-        elif stem == "response.content_part" and isinstance(told, dict) and told.get("type") == REASONING_TEXT:
-            item_kind, kind = REASONING, REASONING_TEXT
-        wire_id, place = source.text("item_id"), source.number("output_index")
-        item = self._items.find(item_kind, wire_id, place)
-        if item is None:
-            known = self._items.known(wire_id)
-            late = known is not None and known.kind == item_kind
-            item = known if known is not None and late else self._items.open(item_kind, wire_id, place, {})
-        self._items.alias(item, wire_id)
+        told, delta = source.message.get("part"), source.message.get("delta")
+        if stem == "response.content_part" and isinstance(told, dict):
+            item_kind, kind = _KINDS.get(string_of(told.get("type")), (item_kind, kind))
+        item = self._item_of(source, item_kind)
         part = item.part(kind, source.number("summary_index" if kind == SUMMARY else "content_index") or 0)
         body: Json = {"part": part}
         begins = verb == "added" and stem != CITED
-        delta = source.message.get("delta")
+        if verb == "delta" and kind == TEXT:
+            return [self._read_delta(item, part, delta, body)]
+        if verb == "delta" and isinstance(delta, str):
+            part.show(delta)
+        part.over = part.over or verb == "done"
         if item_kind == REASONING:
-            if verb == "delta" and isinstance(delta, str):
-                part.came.append(delta)
-                part.sent = part.came
-                return [Thought("", item, body)]
-            return [Other(item, body, quiet=True)]
+            return [Thought("", item, body)] if verb == "delta" else [Other(item, body, quiet=True)]
         if kind == REFUSAL:
-            text = delta if verb == "delta" else source.message.get("refusal") or text_in(told) != ""
-            if verb == "delta" and isinstance(delta, str):
-                part.came.append(delta)
-                part.sent = part.came
+            text = delta if verb == "delta" else source.message.get("refusal") or _text_in(told) != ""
             return [Other(item, body, refusal=bool(text), shown=None if text else "", quiet=begins, begins=begins)]
         if stem == CITED:
             # It shows that the text before it is no call; what may still become one goes before it.
             answer = self._answer
             waits = answer.engaged and not (answer.waits or answer.text_undecided)
             return [Other(item, body, quiet=waits, waits=waits)]
-        if verb == "delta":
-            return [self._read_delta(item, part, delta, body)]
-        text = text_in(told) if told else text_in(source.message)
+        shown = self._restate(part, _text_in(told) if told else _text_in(source.message))
         if begins:
-            if text:
-                _show(part, text)
-            return [Other(item, body, begins=True, quiet=text == "", shown=text)]
-        return self._read_end_of_text(item, part, text, body)
+            return [Other(item, body, begins=True, quiet=shown == "", shown=shown)]
+        return [*_seen(item, shown), Other(item, body, ends=True)]
+
+    def _item_of(self, source: Incoming, kind: str) -> Item:
+        """The item whose text an event is about; a new one, if it is the first."""
+        wire_id, place = source.text("item_id"), source.number("output_index")
+        item = self._items.find(kind, wire_id, place)
+        if item is None:
+            known = self._items.known(wire_id)
+            late = known is not None and known.kind == kind
+            item = known if known is not None and late else self._items.open(kind, wire_id, place, {})
+        self._items.alias(item, wire_id)
+        return item
 
     def _read_delta(self, item: Item, part: ItemPart, delta: Any, body: Json) -> Part:
         if not isinstance(delta, str) or not delta:
@@ -291,103 +205,95 @@ class Reader:
         part.came.append(delta)
         return Text(delta, item, body)
 
-    def _read_end_of_text(self, item: Item, part: ItemPart, text: str | None, body: Json) -> list[Part]:
-        part.over = True
-        parts: list[Part] = []
-        if self._answer.searches_text:
-            if text and not part.text:
-                parts.append(Other(item, shown=text))
-            elif text is None or not repeats(text, part.text):
-                parts.append(Other(item, shown=None))
-        if text and not part.text:
-            part.said = text
-        return [*parts, Other(item, body, ends=True)]
+    def _restate(self, part: ItemPart, text: str | None) -> str | None:
+        """What an event shows that says a text as a whole: nothing, if it repeats what came."""
+        if part.came:
+            known = not self._answer.searches_text or (text is not None and _repeats(text, "".join(part.came)))
+            return "" if known else None
+        if text:
+            part.show(text)
+        return text
 
     # The end
 
-    def read_end(self, kind: str, response: Json, *, streamed: bool) -> list[Part]:
+    def read_end(self, source: Incoming, finish: Finish, *, streamed: bool) -> list[Part]:
         """The terminal event, which repeats all items, or a document, which is nothing else."""
-        output = response.get("output")
+        output = source.response.get("output")
         entries = [entry for entry in output if isinstance(entry, dict)] if isinstance(output, list) else []
         if len(entries) > MOST_CALLS:
             raise LimitReached
-        failed = status_of(kind, response) in FAILED
-        parts: list[Part] = []
-        items = self._listed([entry for entry in entries if kind_of(entry) != CALL])
+        parts, failed = list[Part](), source.status in FAILED
+        new = Counter(kind_of(entry) for entry in entries)
+        new.subtract(item.kind for item in self._items.all)
         for place, entry in enumerate(entries):
             self._read_by_model.add_results(entry)
             if kind_of(entry) == CALL:
-                fragment = self.fragment(entry, place, again=True)
+                fragment = _fragment(entry, place, again=True)
                 if not streamed:
                     fragment.arguments, fragment.given = fragment.given, None
                     fragment.followed = not fragment.arguments.strip() and place + 1 < len(entries)
                 parts.append(fragment)
             elif not (failed and streamed):
-                parts += self._read_listed(*items.pop(0), entry, place)
+                copy = new[kind_of(entry)] <= 0 or any(_is_copy(entry, one) for one in entries[:place])
+                parts += self._read_listed(entry, place, copy)
         if not failed:
-            status = "incomplete" if status_of(kind, response) == "incomplete" else "completed"
+            status = "incomplete" if source.status == "incomplete" else "completed"
             for item in self._items.all:
                 if not item.over and item.kind in (MESSAGE, REASONING):
                     parts += self.end(item, {"type": item.kind, **item.body, "status": status})
-        finish = finish_of(kind, response)
-        tokens = tokens_in(response.get("usage"), "output_tokens")
-        return [*parts, Stop(kind, finish, tokens=tokens, failed=failed)]
+        tokens = tokens_in(source.response.get("usage"), "output_tokens")
+        return [*parts, Stop(source.kind, finish, tokens=tokens, failed=failed)]
 
-    def _listed(self, entries: list[Json]) -> list[tuple[Item | None, bool]]:
-        """The item of each entry, and whether no event was about it. Servers list items under other ids, or twice
-        (None), or not at all."""
-        left = list(self._items.all)
-        found: list[Item | None] = []
-        for entry in entries:
-            ids = {entry.get(key) for key in ("call_id", "id") if isinstance(entry.get(key), str)} - {""}
-            alike = next((item for item in left if item.kind == kind_of(entry) and ids & ids_of(item)), None)
-            found.append(alike)
-            left = [item for item in left if item is not alike]
-        unknown = [kind_of(entry) for entry, item in zip(entries, found, strict=True) if item is None]
-        told: list[tuple[Item | None, bool]] = []
-        for number, entry in enumerate(entries):
-            item, kind = found[number], kind_of(entry) or MESSAGE
-            if item is None:
-                of_kind = [one for one in left if one.kind == kind and one not in found]
-                if of_kind and unknown.count(kind_of(entry)) == sum(one.kind == kind for one in left):
-                    found[number] = item = of_kind[0]
-            copy = item is None and any(_is_copy(entry, one) for one in entries[:number])
-            if item is None and not copy:
-                told.append((self._items.open(kind, string_of(entry.get("id")), None, {}), True))
-            else:
-                told.append((item, False))
-        return told
-
-    def _read_listed(self, item: Item | None, unseen: bool, entry: Json, place: int) -> list[Part]:
-        if item is None:
-            return []
-        item.entry = entry
-        if unseen:
-            item.wire_index, item.body = place, entry
-            quiet = item.kind in (MESSAGE, REASONING)
-            return [Other(item, begins=True, quiet=quiet), *self.end(item, entry)]
-        if not item.over:
+    def _read_listed(self, entry: Json, place: int, copy: bool) -> list[Part]:
+        """An item in the list. `copy`: if it has a new id, it is one that is known under another."""
+        item = self._items.listed(entry)
+        if item is not None and not item.over:
             return self.end(item, entry)
-        if item.kind != MESSAGE or not self._answer.searches_text:
+        if item is None and not copy:
+            item = self._items.open(kind_of(entry) or MESSAGE, string_of(entry.get("id")), place, entry)
+            return [Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING)), *self.end(item, entry)]
+        if kind_of(entry) != MESSAGE or not self._answer.searches_text:
             return []
         content = entry.get("content")
-        texts = [text_in(part) for part in (content if isinstance(content, list) else [content])]
-        return [Other(item, shown=None)] if not all(self._is_seen(text) for text in texts) else []
+        texts = [_text_in(part) for part in (content if isinstance(content, list) else [content])]
+        return _seen(item, "" if all(self._is_known(text) for text in texts) else None)
 
-    def _is_seen(self, text: str | None) -> bool:
+    def _is_known(self, text: str | None) -> bool:
         """Whether the search has seen a text, in any item."""
-        if text is None:
-            return False
-        seen = [part.text for item in self._items.all for part in item.parts.values() if part.kind == TEXT]
+        if not text:
+            return text is not None
+        parts = (part for item in self._items.all for part in item.parts.values() if part.kind == TEXT)
+        seen = ["".join(part.came) for part in parts]
         return (
-            not text or text in seen or any(as_read(text) == as_read(one) for one in seen) or repeats(text, seen[-1])
+            text in seen
+            or any(_as_read(text) == _as_read(one) for one in seen)
+            or any(_repeats(text, one) for one in seen[-1:])
         )
 
 
-def _show(part: ItemPart, text: str) -> None:
-    """The client gets this text in any case."""
-    part.came.append(text)
-    part.sent.append(text)
+_KINDS = {REFUSAL: (MESSAGE, REFUSAL), REASONING_TEXT: (REASONING, REASONING_TEXT)}
+"""Parts in `response.content_part` that are no text of a message."""
+
+
+def _seen(item: Item | None, shown: str | None) -> list[Part]:
+    """What the client sees outside of deltas."""
+    return [Other(item, shown=shown)] if shown != "" else []
+
+
+def _fragment(body: Json, place: int | None, **more: Any) -> Fragment:
+    """What an item says about a call."""
+    given = payload.text_of(body.get("arguments"))
+    return Fragment(
+        place,
+        string_of(body.get("call_id")),
+        string_of(body.get("name")),
+        item=string_of(body.get("id")),
+        given=None if more.get("begins") and not given else given,
+        namespace=string_of(body.get("namespace")),
+        cut=body.get("status") == "incomplete",
+        body=body,
+        **more,
+    )
 
 
 def _is_copy(entry: Json, one: Json) -> bool:
@@ -396,27 +302,46 @@ def _is_copy(entry: Json, one: Json) -> bool:
     return same and all(entry.get(key) == one.get(key) for key in ("type", "name", "input"))
 
 
-def status_of(kind: str, response: Any) -> str:
-    """The status according to a terminal event, or to the response in it."""
-    status = kind.removeprefix("response.")
-    if status in ("completed", "done") and isinstance(response, dict):
-        return str(response.get("status") or status)
-    return status
+# Texts
 
 
-def finish_of(kind: str, response: Json) -> Finish:
-    """How a response ended. With `incomplete_details`, an error or a refusal it was cut off, whatever its status."""
-    if response.get("incomplete_details") or response.get("error") or _refuses(response.get("output")):
-        return Finish.CUT
-    status = status_of(kind, response)
-    if status == "incomplete" or status in FAILED:
-        return Finish.CUT
-    # llama.cpp, whose responses have `timings`, says `completed` of answers that its limit cut off.
-    return Finish.COMPLETE if status == "completed" and not response.get("timings") else Finish.UNKNOWN
+def _text_in(entry: Any) -> str | None:
+    """The text of a part; None if it refuses, is spoken, or is in a form that is not known."""
+    if not isinstance(entry, dict):
+        return shown_text(entry)
+    return None if entry.get("refusal") or entry.get("transcript") else shown_text(entry.get("text"))
 
 
-def _refuses(output: Any) -> bool:
-    """Whether a message of the response contains a refusal."""
-    items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
-    contents = [item["content"] for item in items if isinstance(item.get("content"), list)]
-    return any(isinstance(part, dict) and bool(part.get("refusal")) for content in contents for part in content)
+def _is_text(entry: Any) -> bool:
+    return isinstance(entry, dict) and entry.get("type") == TEXT
+
+
+def _repeats(text: str, seen: str) -> bool:
+    """Whether a text repeats what was seen, or its beginning or end."""
+    if text == seen:
+        return True
+    text, seen = _as_read(text), _as_read(seen)
+    return seen.startswith(text) or seen.endswith(text)
+
+
+def _as_read(text: str) -> str:
+    """The text as people read it: halves of a character that two deltas brought joined, without white space, and
+    without the tokens of a template at its end, which do not keep a call before them from being one."""
+    text = without_tokens(text)
+    if not text.isascii():
+        text = normalize("NFC", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+    return "".join(text.split())
+
+
+def _reasoning_text(item: Item, body: Json) -> str:
+    """The words of the model, or else their summary."""
+    for kind, key in ((REASONING_TEXT, "content"), (SUMMARY, "summary")):
+        entries = body.get(key)
+        texts = (
+            [entry.get("text") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+        )
+        if not any(texts):
+            texts = ["".join(part.came) for (of, _), part in sorted(item.parts.items()) if of == kind]
+        if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
+            return whole
+    return ""

@@ -8,68 +8,44 @@ increase: an event keeps its number if that is higher than the last one sent.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ... import payload
-from ...outcome import Outcome
-from ...parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
+from ...parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought
+from ...payload import string_of
 from ...wire.framing import Framing
+from .events import ADDED, ARGUMENTS, CREATED, DELTA, ECHOES, ENDED, FAILED, INPUT, NUMBER, TERMINAL, Incoming
 from .freeform import RETYPED
-from .items import (
-    CALL,
-    FREEFORM,
-    MESSAGE,
-    MOST_PARTS,
-    PART_EVENTS,
-    REASONING,
-    SUMMARY,
-    TEXT,
-    TEXT_EVENTS,
-    Item,
-    ItemPart,
-    Items,
-    position_of,
-    text_key,
-    whole_part,
-    with_needed,
-)
-from .output import output_of
-from .read import (
-    ADDED,
-    ARGUMENTS,
-    CREATED,
-    DELTA,
-    ECHOES,
-    ENDED,
-    FAILED,
-    INPUT,
-    NUMBER,
-    TERMINAL,
-    Incoming,
-    status_of,
-)
+from .items import CALL, FREEFORM, MESSAGE, REASONING, REFUSAL, SUMMARY, TEXT, Item, ItemPart, Items, with_needed
 
 _NUMBER: Final = re.compile(rb'"sequence_number": ?([0-9]+)')
-NEEDED: Final[Json] = {"created_at": 0, "model": ""}
+_NEEDED: Final[Json] = {"created_at": 0, "model": ""}
 """What clients need in the announcement of a response, beside its id."""
 _CONTENT: Final = ("content", "summary", "encrypted_content", "input")
 _ECHOED: Final[dict[str, list[object] | None]] = {"instructions": None, "tools": [], "output": []}
 """Fields that may repeat a long request, and the empty values that replace them."""
+_PART: Final = "response.content_part"
+_TEXTS: Final = {TEXT: "response.output_text", REFUSAL: "response.refusal"}
+"""The events of a text, by the kind of its part."""
 
 
-@dataclass(slots=True, frozen=True)
-class CallForm:
-    """How a call is written: as a function call, or as the call of a freeform tool."""
+@dataclass(slots=True)
+class _Call:
+    """A call of which the client has the beginning. `named`: what its item says whenever it is told."""
 
-    type: str
-    field: str
-    events: str
+    item: Item
+    named: Json
+    key: str
+    """The key of its arguments."""
+    sent: list[str] = field(default_factory=list)
+    """The pieces of its arguments."""
 
-
-_FUNCTION: Final = CallForm(CALL, "arguments", ARGUMENTS)
-_CUSTOM: Final = CallForm(FREEFORM, "input", INPUT)
+    def with_text(self, body: Json, text: str) -> Json:
+        """The item with the call as the client gets it."""
+        other = "input" if self.key == "arguments" else "arguments"
+        made = {**body, **self.named, self.key: text}
+        return {key: value for key, value in made.items() if key != other and (key, value) != ("namespace", "")}
 
 
 class Writer:
@@ -79,39 +55,41 @@ class Writer:
         """The number of the last event that was sent, but for those that passed unparsed."""
         self._passed = b""
         """The events that passed unparsed last."""
-        self.response: Json | None = None
+        self._response: Json | None = None
         """The response as the server last announced it."""
-        self.created = False
+        self._created = False
         """The client knows the response."""
         self._split: Text | None = None
         """The text of which a piece was sent last."""
-        self.cut = False
-        """The response was cut off."""
+        self._calls: dict[int, _Call] = {}
+        """The calls that go out while they arrive."""
+        self.cut = self.failed = False
+        """The response was cut off; it failed, so that a call that is not complete gets no end."""
         self.left_alone = False
         """A call went as it came, because the options say so: no end is made up."""
 
     def write(self, part: Part) -> list[bytes]:
         """The events of one part."""
+        source = part.source
         match part:
             case Text():
                 return self._text(part)
+            case Piece():
+                return self._call(part, CALL, None)
             case Decided():
-                return self._call(part.outcome, part.fragments)
+                return self._decided(part)
             case Fragment():
                 text = part.arguments or str(part.given or "")
-                made = Outcome("valid", part.name, text, part.name, text, namespace=part.namespace, id=part.id)
-                return self._call(made, [part])
-            case Stop():
-                return self._terminal(part) if isinstance(part.source, Incoming) else []
-        source = part.source
+                whole = Piece(-1, part.id, part.name, text, begins=True, ends=True, slot=part.slot, fragments=[part])
+                return self._call(whole, CALL, part.namespace)
+            case Stop() if isinstance(source, Incoming):
+                return [self._terminal(source)]
         if not (isinstance(part, Thought | Other) and isinstance(source, Incoming)):
             return []
         if "item" in part.body:
             return self._end_item(part.slot, part.body["item"], source)
         # An event is sent once, with its last part; in a terminal event all items have parts of their own.
-        if source.kind in TERMINAL or part is not source.parts[-1]:
-            return []
-        return self._event(source, part)
+        return [] if source.kind in TERMINAL or part is not source.parts[-1] else self._event(source, part)
 
     # Events
 
@@ -120,7 +98,8 @@ class Writer:
         kind, message = source.kind, source.message
         wanted = source.number(NUMBER)
         number = self._next(wanted)
-        if number == wanted and source.line == kind == message.get("type") and fields.items() <= message.items():
+        typed = source.line == kind == message.get("type") or not kind.startswith("response.")
+        if number == wanted and typed and fields.items() <= message.items():
             return source.raw
         return self.written({**message, "type": kind, NUMBER: number, **fields}, kind)
 
@@ -133,27 +112,18 @@ class Writer:
 
     def in_order(self, source: Incoming) -> bytes:
         """An event that needs nothing but a number in order, if it has a number (`keepalive`, `error`)."""
-        number = source.number(NUMBER)
-        if number is None:
-            return source.raw
-        if number > self.last:
-            self._last = number
-            return source.raw
-        return self.forward(source, {})
+        return source.raw if source.number(NUMBER) is None else self.forward(source, {})
 
     def _next(self, wanted: int | None) -> int:
-        last = self.last
-        self._last = wanted if wanted is not None and wanted > last else last + 1
+        if self._passed:
+            self._count_passed()
+        self._last = wanted if wanted is not None and wanted > self._last else self._last + 1
         return self._last
 
-    @property
-    def last(self) -> int:
-        """The number of the last event that was sent."""
-        if self._passed:
-            numbers = _NUMBER.findall(self._passed)
-            self._last = max(self._last, int(numbers[-1]) if numbers else -1)
-            self._passed = b""
-        return self._last
+    def _count_passed(self) -> None:
+        numbers = _NUMBER.findall(self._passed)
+        self._last = max(self._last, int(numbers[-1]) if numbers else -1)
+        self._passed = b""
 
     def passed(self, text: Text, literals: list[bytes], chunk: bytes) -> None:
         """Texts like this one passed unparsed: the insides of their JSON strings."""
@@ -168,14 +138,16 @@ class Writer:
 
         Every client knows that event. Without a response it is `keepalive`, which OpenAI's own servers send.
         """
-        number = max(self.last, 0)
-        if self.response is None:
+        self._count_passed()
+        number = max(self._last, 0)
+        if self._response is None:
             return self.written({"type": "keepalive", NUMBER: number}, "keepalive")
-        short = {key: _ECHOED.get(key, value) for key, value in self.response.items()}
+        short = {key: _ECHOED.get(key, value) for key, value in self._response.items()}
         kind = "response.in_progress"
         return self.written({"type": kind, NUMBER: number, "response": {**short, "status": "in_progress"}}, kind)
 
     def _event(self, source: Incoming, part: Thought | Other) -> list[bytes]:
+        """An event that is no text, no call and no end of an item."""
         kind, item = source.kind, part.slot
         if kind in ECHOES:
             return self._echo(source)
@@ -192,28 +164,26 @@ class Writer:
         return [self.forward(source, fields)]
 
     def _echo(self, source: Incoming) -> list[bytes]:
-        response = source.message.get("response")
+        response = source.response
         out: list[bytes] = []
-        fields: Json = {}
-        if isinstance(response, dict) and not NEEDED.keys() <= response.keys():
+        if response and not _NEEDED.keys() <= response.keys():
             # llama.cpp announces a response without them, and the AI SDK rejects that.
-            response = fields["response"] = {**NEEDED, "model": self._model, **response}
-        if not self.created and source.kind != CREATED and isinstance(response, dict):
+            response = {**_NEEDED, "model": self._model, **response}
+        if not self._created and source.kind != CREATED and response:
             out.append(self.new(CREATED, {"response": {**response, "status": "in_progress"}}))
-        self.created = True
-        self.response = response if isinstance(response, dict) else self.response
-        return [*out, self.forward(source, fields)]
+        self._created, self._response = True, response or self._response
+        return [*out, self.forward(source, {"response": response} if response else {})]
 
     # Texts
 
     def _text(self, part: Text) -> list[bytes]:
-        if part.slot is None:
+        item: Item | None = part.slot
+        if item is None:
             return self._note(part.text)
-        item: Item = part.slot
         told = part.body.get("part") or item.part(TEXT, max((number for _, number in item.parts), default=0))
         out = self._opened(item, told) if not (item.told and told.opened) else []
         told.sent.append(part.text)
-        position = position_of(item, told)
+        position = _position(item, told)
         if isinstance(part.source, Incoming) and part.source.kind == DELTA:
             return [*out, self.forward(part.source, position)]
         return [*out, self.new(DELTA, {**position, "delta": part.text, **self._logprobs(part.piece_of)})]
@@ -229,38 +199,26 @@ class Writer:
     def _text_event(self, source: Incoming, item: Item, part: ItemPart) -> list[bytes]:
         """An event about a text that is no delta of a message."""
         stem, _, verb = source.kind.rpartition(".")
-        whole = stem in PART_EVENTS.values()
-        opens = whole and verb == "added"
-        out = self._opened(item, None if opens else part)
+        begins, ends = stem == _PART and verb == "added", verb == "done"
+        out = self._opened(item, None if begins else part)
         part.opened = True
-        fields = position_of(item, part)
-        if whole:
-            fields["part"] = whole_part(source.message.get("part"), part.kind)
-            part.closed = part.closed or verb == "done"
-            if verb == "done" and part.changed:
-                fields["part"] = {**fields["part"], "text": "".join(part.sent)}
-        elif verb == "done":
-            text = source.message.get(text_key(part.kind))
-            part.stated = text if isinstance(text, str) else None
-            if part.changed:
-                part.stated = fields["text"] = "".join(part.sent)
+        fields, key = _position(item, part), _text_key(part.kind)
+        told = {key: "".join(part.sent)} if ends and part.changed else {}
+        if item.kind == MESSAGE and stem == _PART:
+            part.closed = part.closed or ends
+            fields["part"] = {**_whole_part(source.message.get("part"), part.kind), **told}
+        elif item.kind == MESSAGE and ends:
+            part.stated = told.get(key, source.text(key))
+            fields |= told
         return [*out, self.forward(source, fields)]
 
     def _opened(self, item: Item, part: ItemPart | None) -> list[bytes]:
         """The beginnings of an item and of a part, if the client lacks them."""
         out = [] if item.told else self._announce(item, item.body)
-        if part is not None and not part.opened and part.kind in PART_EVENTS:
-            fields = {**position_of(item, part), "part": whole_part(None, part.kind)}
-            out.append(self.new(f"{PART_EVENTS[part.kind]}.added", fields))
+        if part is not None and not part.opened and item.kind == MESSAGE:
+            out.append(self.new(f"{_PART}.added", {**_position(item, part), "part": _whole_part(None, part.kind)}))
             part.opened = True
         return out
-
-    def _announce(self, item: Item, body: Json) -> list[bytes]:
-        self._items.tell(item)
-        kept = {key: value for key, value in body.items() if key not in _CONTENT}
-        named = {"id": item.id, "input": ""} if item.kind == FREEFORM else {}
-        empty = {**with_needed({"type": item.kind, **kept}, item), **named, "status": "in_progress"}
-        return [self.new(ADDED, {"output_index": item.index, "item": empty})]
 
     def _note(self, text: str) -> list[bytes]:
         """A message of ours."""
@@ -272,159 +230,164 @@ class Writer:
 
     # Items
 
+    def _announce(self, item: Item, body: Json) -> list[bytes]:
+        self._items.tell(item)
+        kept = {key: value for key, value in body.items() if key not in _CONTENT}
+        named = {"id": item.id, "input": ""} if item.kind == FREEFORM else {}
+        empty = {**with_needed({"type": item.kind, **kept}, item), **named, "status": "in_progress"}
+        return [self.new(ADDED, {"output_index": item.index, "item": empty})]
+
     def _end_item(self, item: Item, body: Json, source: Incoming | None) -> list[bytes]:
         """The end of an item. What its texts lack is written first."""
         own = source is not None and source.kind == ENDED
-        text = item.kind in (MESSAGE, REASONING)
-        out: list[bytes] = []
-        if not item.told and (text or not own or item.kind == FREEFORM):
-            out += self._announce(item, body)
-            out += self._input(item, body) if item.kind == FREEFORM else []
-        elif not item.told:
+        text, out = item.kind in (MESSAGE, REASONING), list[bytes]()
+        if not item.told and own and not text and item.kind != FREEFORM:
             self._items.tell(item)
+        elif not item.told:
+            out += self._announce(item, body)
+            out += self._input(item, str(body.get("input") or "")) if item.kind == FREEFORM else []
         if item.kind == FREEFORM and body.get("id") != item.id:
             body = {**body, "id": item.id}
-        if text:
-            body, more = self._finished(item, with_needed(body, item))
-            out += more
+        body = with_needed(body, item)
+        if item.kind == MESSAGE and isinstance(body.get("content"), list):
+            body = self._finished(item, body, out)
         item.done = body
         fields = {"output_index": item.index, "item": body}
         return [*out, self.forward(source, fields) if source is not None and own else self.new(ENDED, fields)]
 
-    def _input(self, item: Item, body: Json) -> list[bytes]:
+    def _input(self, item: Item, text: str) -> list[bytes]:
         where = {"item_id": item.id, "output_index": item.index}
-        text = body.get("input")
         return [
             self.new(f"{INPUT}.delta", {**where, "delta": text}),
             self.new(f"{INPUT}.done", {**where, "input": text}),
         ]
 
-    def _finished(self, item: Item, body: Json) -> tuple[Json, list[bytes]]:
-        """The whole item as the client gets it, and the events of its texts that are missing."""
-        key = "content" if item.kind == MESSAGE else "summary"
-        if not isinstance(body.get(key), list):
-            return body, []
-        content, out = list(body[key]), list[bytes]()
+    def _finished(self, item: Item, body: Json, out: list[bytes]) -> Json:
+        """The whole message as the client gets it. The events of its texts that are missing go to `out`."""
+        content = list(body["content"])
         for part in sorted(item.parts.values(), key=lambda part: part.number):
-            if part.kind not in PART_EVENTS or (part.kind == SUMMARY) != (key == "summary"):
-                continue
-            if not 0 <= part.number < MOST_PARTS:
-                continue
             while len(content) <= part.number:
-                content.append(whole_part(None, part.kind))
-            entry, name = content[part.number], text_key(part.kind)
-            if isinstance(entry, dict) and part.kind == TEXT and part.changed:
-                content[part.number] = {**entry, name: "".join(part.sent)}
-            elif isinstance(entry, dict) and not entry.get(name) and (part.stated or part.sent):
-                text = part.stated or "".join(part.sent)
-                content[part.number] = {**whole_part(entry, part.kind), name: text}
+                content.append(_whole_part(None, part.kind))
+            entry, key, sent = content[part.number], _text_key(part.kind), "".join(part.sent)
+            text = sent if part.changed else part.stated or sent
+            if isinstance(entry, dict) and (part.changed or (text and not entry.get(key))):
+                content[part.number] = {**_whole_part(entry, part.kind), key: text}
         for number, entry in enumerate(content):
-            out += self._end_part(item, key, number, entry)
-        return (body if content == body[key] else {**body, key: content}), out
+            if isinstance(entry, dict) and entry.get("type") in (TEXT, REFUSAL):
+                self._end_part(item, item.part(entry["type"], number), entry, out)
+        return body if content == body["content"] else {**body, "content": content}
 
-    def _end_part(self, item: Item, key: str, number: int, entry: Any) -> list[bytes]:
+    def _end_part(self, item: Item, part: ItemPart, entry: Json, out: list[bytes]) -> None:
         """The events of a text that are missing before its item ends."""
-        kind = entry.get("type") if isinstance(entry, dict) else None
-        if not isinstance(kind, str) or kind not in PART_EVENTS or (kind == SUMMARY) != (key == "summary"):
-            return []
-        part = item.part(kind, number)
-        text, position, out = entry.get(text_key(kind)), position_of(item, part), list[bytes]()
+        key, stem = _text_key(part.kind), _TEXTS[part.kind]
+        text = string_of(entry.get(key))
+        if not (part.opened or text):
+            return
         if not part.opened:
-            if not isinstance(text, str) or not text:
-                return []
             out += self._opened(item, part)
-            out.append(self.new(f"{TEXT_EVENTS[kind]}.delta", {**position, "delta": text}))
+            out.append(self.new(f"{stem}.delta", {**_position(item, part), "delta": text}))
         if part.stated is None and not part.closed:
-            part.stated = text or ""
-            out.append(self.new(f"{TEXT_EVENTS[kind]}.done", {**position, text_key(kind): part.stated}))
+            out.append(self.new(f"{stem}.done", {**_position(item, part), key: text}))
         if not part.closed:
-            part.closed = True
-            out.append(self.new(f"{PART_EVENTS[kind]}.done", {**position, "part": entry}))
-        return out
+            out.append(self.new(f"{_PART}.done", {**_position(item, part), "part": entry}))
+        part.stated, part.closed = text, True
 
     # Calls
 
-    def _call(self, outcome: Outcome, fragments: Sequence[Fragment]) -> list[bytes]:
-        """A call: its announcement, one delta, the whole arguments, the whole item. All four agree."""
-        form = _CUSTOM if RETYPED in outcome.steps else _FUNCTION
-        added = _first(fragments, lambda one: one.begins)
-        delta = _first(fragments, lambda one: _kind(one) == f"{ARGUMENTS}.delta")
-        done = _first(fragments, lambda one: _kind(one) == f"{ARGUMENTS}.done")
-        end = _first(fragments, lambda one: one.ends)
-        bodies = [one.body for one in (end, _first(fragments, lambda one: one.again), added) if one is not None]
-        item = self._items.open(
-            form.type,
-            next((one.item for one in fragments if one.item), ""),
-            payload.index_of(fragments[0].slot) if fragments else None,
-            next(iter(bodies), {}),
-        )
-        item.call = True
+    def _decided(self, part: Decided) -> list[bytes]:
+        outcome, fragments, alone = part.outcome, part.fragments, part.outcome.left_alone
+        ends = not alone or any(one.ends for one in fragments)
+        slot, named = fragments[0].slot if fragments else None, (outcome.id, outcome.name, outcome.arguments)
+        piece = Piece(-1, *named, begins=True, ends=ends, left_alone=alone, slot=slot, fragments=fragments)
+        return self._call(piece, FREEFORM if RETYPED in outcome.steps else CALL, outcome.namespace or "")
+
+    def _call(self, piece: Piece, kind: str, namespace: str | None) -> list[bytes]:
+        """A piece of a call, or all of it: its announcement, a delta, the whole arguments, the whole item. All agree.
+
+        `namespace`: None if it stays as it came.
+        """
+        came = {one.source.kind: one.source for one in reversed(piece.fragments) if isinstance(one.source, Incoming)}
+        out = [self._begun(piece, kind, namespace, came)] if piece.begins else []
+        call, stem = self._calls[piece.number], ARGUMENTS if kind == CALL else INPUT
+        where = {"item_id": call.item.id, "output_index": call.item.index}
+        if piece.arguments or (piece.ends and not call.sent):
+            call.sent.append(piece.arguments)
+            fields = {**where, "delta": piece.arguments}
+            out.append(self._carrier(came.get(f"{ARGUMENTS}.delta"), f"{stem}.delta", fields))
+        if not (piece.ends or piece.left_alone):
+            return out
+        self.left_alone = self.left_alone or piece.left_alone
+        text = "".join(call.sent)
+        whole = piece.left_alone or piece.begins or payload.object_in(text) is not None
+        ends = piece.ends and (whole or not self.failed)
+        done, ended = came.get(f"{ARGUMENTS}.done"), came.get(ENDED)
+        if done is not None if piece.left_alone else ends:
+            fields = {**where, call.key: text}
+            if done is not None and "name" in done.message:
+                fields["name"] = piece.name
+            out.append(self._carrier(done, f"{stem}.done", fields))
+        if not ends:
+            return out
+        body = call.item.done = call.with_text(call.item.body if ended is None else ended.item, text)
+        if ended is None or not whole or body.get("status") == "in_progress":
+            body["status"] = "completed" if whole and not (self.cut and piece.fragments) else "incomplete"
+        return [*out, self._carrier(ended, ENDED, {"output_index": call.item.index, "item": body})]
+
+    def _begun(self, piece: Piece, kind: str, namespace: str | None, came: dict[str, Incoming]) -> bytes:
+        """The announcement of a call."""
+        added, ended, fragments = came.get(ADDED), came.get(ENDED), piece.fragments
+        listed = next((one.body for one in fragments if one.again), None)
+        told = [event.item for event in (added, ended) if event is not None]
+        told = told if ended is not None or listed is None else [listed]
+        item_id = next((one.item for one in fragments if one.item), "")
+        item = self._items.open(kind, item_id, payload.index_of(piece.slot), told[-1] if told else {})
         self._items.tell(item)
-        shared: Json = {"id": item.id, "type": form.type, "call_id": outcome.id, "name": outcome.name}
-        body = {**item.body, **shared, form.field: outcome.arguments}
-        for key in ("namespace", *(["arguments"] if form is _CUSTOM else [])):
-            body.pop(key, None)
-        if outcome.namespace:
-            body["namespace"] = outcome.namespace
-        if end is None or body.get("status") == "in_progress":
-            body["status"] = "incomplete" if self.cut and fragments else "completed"
-        out = [self._announced(item, form, body, added)]
-        where = {"item_id": item.id, "output_index": item.index}
-        out.append(self._carrier(delta, form, "delta", {**where, "delta": outcome.arguments}))
-        if done is not None or not outcome.left_alone:
-            named = done is not None and isinstance(done.source, Incoming) and "name" in done.source.message
-            name = {"name": outcome.name} if named else {}
-            out.append(self._carrier(done, form, "done", {**where, form.field: outcome.arguments, **name}))
-        self.left_alone = self.left_alone or outcome.left_alone
-        if end is None and outcome.left_alone:
-            return out  # It ends as it came.
-        item.done = body
-        fields = {"output_index": item.index, "item": body}
-        source = end.source if end is not None else None
-        return [*out, self.forward(source, fields) if isinstance(source, Incoming) else self.new(ENDED, fields)]
+        item.kind = CALL  # So the upstream lists it.
+        named = {"id": item.id, "type": kind, "call_id": piece.id, "name": piece.name}
+        named |= {} if namespace is None else {"namespace": namespace}
+        call = self._calls[piece.number] = _Call(item, named, "arguments" if kind == CALL else "input")
+        begun = call.with_text(item.body if added is None else added.item, "")
+        begun |= {"status": "in_progress"} if added is None else {}
+        return self._carrier(added, ADDED, {"output_index": item.index, "item": begun})
 
-    def _announced(self, item: Item, form: CallForm, body: Json, added: Fragment | None) -> bytes:
-        begun: Json = {**body, "status": "in_progress"} if added is None else {**added.body}
-        for key in ("arguments" if form is _CUSTOM else "input", "namespace"):
-            begun.pop(key, None)
-        shared: Json = {key: body[key] for key in ("id", "type", "call_id", "name", "namespace") if key in body}
-        fields: Json = {"output_index": item.index, "item": {**begun, **shared, form.field: ""}}
-        source = added.source if added is not None else None
-        return self.forward(source, fields) if isinstance(source, Incoming) else self.new(ADDED, fields)
-
-    def _carrier(self, one: Fragment | None, form: CallForm, verb: str, fields: Json) -> bytes:
-        """The event with the arguments: the one that came, or a new one in its place."""
-        source = one.source if one is not None else None
-        if isinstance(source, Incoming) and form is _FUNCTION:
-            return self.forward(source, fields)
-        wanted = source.number(NUMBER) if isinstance(source, Incoming) else None
-        return self.new(f"{form.events}.{verb}", fields, wanted)
+    def _carrier(self, source: Incoming | None, kind: str, fields: Json) -> bytes:
+        """The event that came, or a new one in its place."""
+        if source is None or source.kind != kind:
+            return self.new(kind, fields, None if source is None else source.number(NUMBER))
+        return self.forward(source, fields)
 
     # The end
 
-    def _terminal(self, part: Stop) -> list[bytes]:
-        source = part.source
-        assert isinstance(source, Incoming)
-        response = source.message.get("response")
-        fields: Json = {}
-        if not isinstance(response, dict):
-            response = fields["response"] = {**self.announced(), "status": status_of(source.kind, None)}
-        output = output_of(self._items, response.get("output"), failed=status_of(source.kind, response) in FAILED)
+    def _terminal(self, source: Incoming) -> bytes:
+        came = source.message.get("response")
+        response = came if isinstance(came, dict) else {**self.announced, "status": source.status}
+        output = self._items.output(response.get("output"), failed=source.status in FAILED)
         if output != response.get("output"):
-            fields["response"] = {**response, "output": output}
-        return [self.forward(source, fields)]
+            response = {**response, "output": output}
+        return self.forward(source, {} if response is came else {"response": response})
 
+    @property
     def announced(self) -> Json:
         """The response as the server last announced it, or a new one if it never did."""
-        if self.response is not None:
-            return self.response
+        if self._response is not None:
+            return self._response
         identity = self._items.fresh("response")
         return {"id": identity, "object": "response", "created_at": 0, "model": self._model, "output": []}
 
 
-def _first(fragments: Sequence[Fragment], fits: Any) -> Fragment | None:
-    return next((one for one in fragments if fits(one)), None)
+def _position(item: Item, part: ItemPart) -> Json:
+    """The fields by which an event names a part."""
+    key = "summary_index" if part.kind == SUMMARY else "content_index"
+    return {"item_id": item.id, "output_index": item.index, key: part.number}
 
 
-def _kind(one: Fragment) -> str:
-    return one.source.kind if isinstance(one.source, Incoming) else ""
+def _text_key(kind: str) -> str:
+    """The key of the text in parts of this kind."""
+    return "refusal" if kind == REFUSAL else "text"
+
+
+def _whole_part(entry: Any, kind: str) -> Json:
+    """The part with a text field, which is empty if it was missing."""
+    if not isinstance(entry, dict):
+        return {"type": kind, _text_key(kind): "", **({"annotations": []} if kind == TEXT else {})}
+    return entry if isinstance(entry.get(_text_key(kind)), str) else {**entry, _text_key(kind): ""}
