@@ -26,14 +26,13 @@ from toolcalls.body import Body
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
-from toolcalls.wire.events import MOST_CALLS
+from toolcalls.sizes import MOST_CALLS
 
 ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("body_stream.py", "engine.py", "events.py")
 BODY = Path(ENGINE) / "body.py"
 TAIL = Path(ENGINE) / "tail.py"
-SNIFF = Path(ENGINE) / "sniff.py"
-CATCHES = {"feed", "take", "close", "drain", "_answer", "commit", "_decide", "_give_up", "_release"}
+CATCHES = {"feed", "_take", "close", "drain", "_answer", "commit", "_give_up", "_release"}
 """The functions of the body and the tail that must be right for anything to fail open."""
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -57,7 +56,7 @@ class Saboteur:
         name = frame.f_code.co_filename
         if not name.startswith(ENGINE) or name.endswith(BOOKS):
             return None
-        catches = frame.f_code.co_name in CATCHES and name in map(str, (BODY, TAIL, SNIFF))
+        catches = frame.f_code.co_name in CATCHES and name in map(str, (BODY, TAIL))
         return None if catches else self._trace
 
     def _trace(self, frame: FrameType, event: str, argument: Any) -> Any:

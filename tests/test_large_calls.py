@@ -15,7 +15,7 @@ from tests.hard_work import WIRES, WORDS, Json, compact
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
-from toolcalls.wire.events import MOST_CALLS
+from toolcalls.sizes import MOST_CALLS
 
 Call = tuple[str, Any]
 READ = 65_536

@@ -20,7 +20,7 @@ from tests.faults.streams import (
     stream,
 )
 from tests.pace import quick
-from toolcalls.wire.events import MOST_CALLS
+from toolcalls.sizes import MOST_CALLS
 
 Call = Callable[[str, int], bytes]
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .answer_text import AnswerText, Behind
-from .calls import MOST_CALLS, Call, are_certain, assemble, look_complete
-from .calls_in_order import in_order
+from .answer_text import AnswerText, Waiting, in_order
+from .calls import Call, are_certain, assemble, look_complete
 from .finish_reason import FinishWords
 from .live import Live, LiveCall
 from .mend.arguments import mend_arguments
@@ -24,8 +23,8 @@ from .policy import Policy
 from .reasons import CUT_BEFORE, CUT_INSIDE
 from .request.request import Request
 from .sent import Sent
+from .sizes import MOST_CALLS, LimitReached
 from .tail import Tail
-from .wire.events import LimitReached
 
 
 class Answer:
@@ -88,7 +87,7 @@ class Answer:
         self._goes_on = False
         """A call went on behind a reason, which says nothing about it then."""
         self._limit = request.limit
-        self._at_limit = self._refused = False
+        self._broken_off = False
         """The answer has as many tokens as the request allows, or the model refused to answer: whatever the reason
         says, it was cut off."""
         self.other_calls = False
@@ -100,7 +99,7 @@ class Answer:
 
     @property
     def holds_call(self) -> bool:
-        return bool(self._text.written or self._fragments)
+        return bool(self._text.waiting or self._fragments)
 
     @property
     def has_calls(self) -> bool:
@@ -147,10 +146,6 @@ class Answer:
         return bool(self._fragments) or self.stops
 
     @property
-    def _broken_off(self) -> bool:
-        return self._at_limit or self._refused
-
-    @property
     def _undecided(self) -> bool:
         """Whether what follows decides if text, or the end of the reasoning, is a call."""
         return self._text.undecided or (self._text.reasoning_undecided and not self.has_calls)
@@ -162,7 +157,8 @@ class Answer:
 
     def note_tokens(self, tokens: int) -> None:
         """How many tokens the answer has so far; 0 if the upstream does not say."""
-        self._at_limit = self._limit is not None and 0 < self._limit <= tokens if tokens else self._at_limit
+        if self._limit is not None:
+            self._broken_off = self._broken_off or 0 < self._limit <= tokens
 
     def forget_fragments(self) -> None:
         """What was said about calls that are not decided yet is said again in another form."""
@@ -235,7 +231,7 @@ class Answer:
             return [*self._heard(self._text.end(part)), *self._certain()]
         before = self._text.end_block() if part.begins else []
         self._block = part.slot if part.begins else self._block
-        self._refused = self._refused or part.refusal
+        self._broken_off = self._broken_off or part.refusal
         return [*self._heard([*before, *self._text.show(part)]), part]
 
     def _take_quiet(self, part: Other) -> list[Part]:
@@ -249,7 +245,7 @@ class Answer:
             self._text.keep_behind(part)
             return []
         elif self.holds_call:
-            self._text.written.append(Behind(part, len(self._fragments)))
+            self._text.waiting.append(Waiting(len(self._fragments), part))
         else:
             return [part]
         self.tail.keep(part)
@@ -273,14 +269,14 @@ class Answer:
             self._named.add((part.slot, part.key))
             if len(self._named) > MOST_CALLS:
                 raise LimitReached
-        part.answer_id = self.id
+        part.answer_id, part.number = self.id, len(self._fragments)
         self._goes_on = self._goes_on or (bool(self._reasons) and not part.whole)
         self._fragments.append(part)
         self._open += part.begins - part.ends
         self.tail.keep(part)
         if self.live is not None:
-            free = not (self._undecided or self._text.written or self._block is not None)
-            piece = self.live.take(part, len(self._fragments) - 1, self.sent, free=free, knows=self._once.knows)
+            free = not (self._undecided or self._text.waiting or self._block is not None)
+            piece = self.live.take(part, self.sent, free=free, knows=self._once.knows)
             if piece is not None:
                 self.sent += piece.begins
                 out.append(piece)
@@ -288,7 +284,7 @@ class Answer:
 
     def _certain(self) -> list[Part]:
         """The calls, if all have ended and need no finish reason, and nothing that is held comes before them."""
-        if not self.ended or self._block is not None or self._undecided or self._text.written or self.stops:
+        if not self.ended or self._block is not None or self._undecided or self._text.waiting or self.stops:
             return []
         return self._decide(self._complete(Finish.COMPLETE)) if are_certain(self._fragments, self._tools) else []
 
@@ -297,7 +293,7 @@ class Answer:
         self._failed = self._failed or part.failed
         finish = Finish.CUT if self._broken_off else part.finish
         out = self.end_text(finish) if not self._undecided or finish is Finish.CUT else []
-        free = not (self._undecided or self._text.written)
+        free = not (self._undecided or self._text.waiting)
         if finish is Finish.COMPLETE and free and look_complete(self._fragments, self._tools):
             out += self._decide(self._complete(finish))
         waits = self.engaged or self._undecided or self.call_may_follow
@@ -357,7 +353,7 @@ class Answer:
     def _decide(self, calls: list[Call], *, drop: bool = False) -> list[Part]:
         """Mend or refuse these calls and all that were written as text, in the order in which the model made them."""
         out: list[Part] = []
-        for one in in_order(calls, self._text.pop_written(), self._tools):
+        for one in in_order(calls, self._text.pop_waiting(), self._tools):
             if isinstance(one, Other):
                 out.append(one)
             elif one.fragments:
@@ -372,7 +368,7 @@ class Answer:
         wanted = call.id if self.needs_ids else call.id or None
         if self._safe_ids and (flowing.id != call.id if flowing else not self._mender.ids.keeps(call.id)):
             call.steps = (*call.steps, "new id")
-        whole = bool(call.fragments) and (call.fragments[0].whole or call.fragments[0].again)
+        whole = call.first.whole or call.first.again
         if not (call.arguments.strip() or call.finish is Finish.COMPLETE or whole):
             call.refuse("" if self._mender.leaves_alone(call.name) else CUT_BEFORE)
         drop = drop or bool(call.refusal and not call.name)  # Without a name there is no call to send a refusal in.
@@ -397,7 +393,7 @@ class Answer:
         only = call.fragments[0] if len(call.fragments) == 1 else None
         whole = only is not None and (only.whole or only.again or (only.begins and only.ends))
         if self._passes_calls and whole and outcome.status == "valid" and outcome.id in (call.id, ""):
-            return [call.fragments[0]]
+            return [call.first]
         return [Decided(outcome, self.sent - 1, call.body, call.fragments, choice=self._choice)]
 
     # The end

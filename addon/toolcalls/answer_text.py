@@ -8,9 +8,12 @@ answer has nothing else. The reasoning itself passes at once.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .call import Call
+from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.names import mend_name
 from .parts import Other, Part, Slot, Text
@@ -20,24 +23,19 @@ from .sizes import Searched
 from .tail import Tail
 from .textcalls.held import FoundCall
 from .textcalls.search import Search
+from .tools.declared import Tools
 
 
 @dataclass(slots=True, eq=False)
-class WrittenCall:
-    """A call that was written as text. `behind`: how many fragments came before it; `text`: what is in the tail."""
+class Waiting:
+    """What waits until calls are decided: a call that was written as text, or something behind a call."""
 
-    call: FoundCall
-    step: str
     behind: int
-    text: Text | None = None
-
-
-@dataclass(slots=True, eq=False)
-class Behind:
-    """Something that waits behind a call. `behind`: how many fragments came before it."""
-
-    part: Other
-    behind: int
+    """How many fragments came before it."""
+    part: Text | Other | None = None
+    """What is in the tail."""
+    call: FoundCall | None = None
+    step: str = ""
 
 
 class AnswerText:
@@ -69,7 +67,7 @@ class AnswerText:
         calls came before each."""
         self._ended = False
         """The block whose text is held has ended."""
-        self.written: list[WrittenCall | Behind] = []
+        self.waiting: list[Waiting] = []
         """The calls that were written as text, until they are decided, and what waits behind calls."""
 
     @property
@@ -176,18 +174,17 @@ class AnswerText:
             self._thoughts_count = False
             for call in self._thoughts.close():
                 if isinstance(call, FoundCall):
-                    self.written.append(WrittenCall(call, "written as reasoning", 0))
+                    self.waiting.append(Waiting(0, call=call, step="written as reasoning"))
         if self._search is None:
             return []
         return self._found(self._search.close({Finish.COMPLETE: True, Finish.CUT: False}.get(finish)))
 
-    def pop_written(self) -> list[WrittenCall | Behind]:
-        written, self.written = self.written, []
-        for one in written:
-            part = one.part if isinstance(one, Behind) else one.text
-            if part is not None:
-                self._tail.let_go(part)
-        return written
+    def pop_waiting(self) -> list[Waiting]:
+        waiting, self.waiting = self.waiting, []
+        for one in waiting:
+            if one.part is not None:
+                self._tail.let_go(one.part)
+        return waiting
 
     def would_quote_after(self, text: str) -> bool:
         """Whether a call that followed the text so far and `text` would be quoted or only an example."""
@@ -252,17 +249,17 @@ class AnswerText:
             before = next((at for part, at in parts if isinstance(part, Text) and part.text.strip()), before)
             if isinstance(one, FoundCall):
                 text = Text(one.raw, self.slot, choice=self._choice)
-                self.written.append(WrittenCall(one, "written as text", before, text))
+                self.waiting.append(Waiting(before, text, one, "written as text"))
                 self._tail.keep(text)
             for part, _ in parts:
                 if isinstance(part, Text):
-                    idle = self.drops_space and self.written and self.slot is not None and part.text.isspace()
+                    idle = self.drops_space and self.waiting and self.slot is not None and part.text.isspace()
                     out += [part] if isinstance(one, str) and part.text and not idle else []
                 elif isinstance(one, str) or part.ends:
                     # The block that a call was written in ends before the call.
                     out.append(part)
                 else:
-                    self.written.append(Behind(part, before))
+                    self.waiting.append(Waiting(before, part))
                     self._tail.keep(part)
         return out
 
@@ -283,3 +280,33 @@ class AnswerText:
                 left -= min(left, size)
             out.append((part, before))
         return out
+
+
+def in_order(calls: list[Call], waiting: Sequence[Waiting], tools: Tools) -> Iterator[Call | Other]:
+    """Structured calls, calls that were written as text, and what waits behind them, in the order of the answer.
+
+    A call that is there in both forms comes once, in the place of the first. One that was only written has no
+    fragments.
+    """
+    left = list(calls)
+    told = {id(call): (mend_name(call.name, tools).name, _value(call.arguments)) for call in calls if waiting}
+    for one in waiting:
+        while left and left[0].first.number < one.behind:
+            yield left.pop(0)
+        if one.call is None:
+            if isinstance(one.part, Other):
+                yield one.part
+            continue
+        meant = one.call.name, _value(one.call.arguments)
+        alike = next((call for call in left if told[id(call)] == meant), None)
+        if alike is not None:
+            left.remove(alike)
+            yield alike
+        elif meant not in told.values():
+            yield Call(name=one.call.name, arguments=one.call.arguments, steps=(one.step,))
+    yield from left
+
+
+def _value(arguments: str) -> Any:
+    value = mend_arguments(arguments, Finish.COMPLETE).value
+    return repr(value) if value is not None else arguments

@@ -9,19 +9,19 @@ the event that could not be handled, and what follows), and the rest passes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
+from enum import Enum
 from typing import Final
 
 from .outcome import Outcome
 from .protocols.protocol import Protocol
 from .sizes import MOST_LINES, MOST_MARKS, LimitReached, Searched, marks_in
+from .sniff import CHAT, by_raw_event, by_rest
 from .wire import sse
-from .wire.body_kind import BodyKind, kind_of, kind_of_first_line
 from .wire.encoding import Decoder, Inflated
 from .wire.framing import SSE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
-_LF: Final = b"\n"
 _LONG_EVENT: Final = 1024
 _LIMITED: Final = (
     "the answer exceeds a limit of toolfix (toolfix_max_held_bytes, or the size or number of its calls or events)"
@@ -30,19 +30,38 @@ _WRAPPED: Final = ("data:", "event:")
 """Servers that forward another server's stream inside their own data lines repeat its field names."""
 
 
+class BodyKind(Enum):
+    UNKNOWN = "nothing but white space so far"
+    EVENTS = "an event stream"
+    LINE = "a line that may be one JSON document"
+    DOCUMENT = "one JSON document"
+    PASSING = "passes unchanged"
+    ENDED = "is swallowed: we ended the answer"
+
+
 class Body:
     """`failure` is the exception that made us fail open, if any; `limited`: a limit did."""
 
     def __init__(
-        self, protocol: Protocol, limit: int, decoder: Decoder | None, outcomes: list[Outcome], searched: Searched
+        self,
+        make: Callable[[str], Protocol],
+        protocol: str,
+        others: Container[str],
+        limit: int,
+        decoder: Decoder | None,
+        outcomes: list[Outcome],
+        searched: Searched,
     ) -> None:
-        self._protocol, self._framing = protocol, protocol.framing
-        self._limit, self.decoder, self._outcomes, self._text = limit, decoder, outcomes, searched
+        """`make`: what reads the protocol with this name. `others`: those that the first event may show instead."""
+        self._make, self._others, self._sniffs = make, others, bool(others)
+        self._protocol = make(protocol)
+        self._framing = self._protocol.framing
+        self._limit, self._decoder, self._outcomes, self._searched = limit, decoder, outcomes, searched
         # Messages are events, whatever is in them.
         self._kind = BodyKind.EVENTS if self._framing.event_per_chunk else BodyKind.UNKNOWN
         self._rest = bytearray()
         """Bytes that form no complete event yet, or the document so far."""
-        self._searched = 0
+        self._looked = 0
         """How many of them were searched for the end of an event."""
         self._decided = 0
         """How many outcomes there were after the last event: if the next one fails, its calls have none."""
@@ -53,31 +72,30 @@ class Body:
 
     @property
     def holding(self) -> bool:
-        """Whether something is held back right now."""
+        """Whether anything is held back right now: a call, the end of a text, a stop reason."""
         return self._kind is BodyKind.EVENTS and self._protocol.holding
-
-    @property
-    def changed_sent_text(self) -> bool:
-        """Whether the upstream changed text that the client had already."""
-        return self._protocol.changed_sent_text
 
     @property
     def holds_call(self) -> bool:
         """Whether a tool call is held back right now."""
         return self._kind is BodyKind.EVENTS and self._protocol.holds_call
 
-    def stop_holding(self) -> list[bytes]:
-        return self._give_up(LimitReached())
-
     @property
-    def unsent_bytes(self) -> int:
-        return self.held_bytes
+    def changed_sent_text(self) -> bool:
+        """Whether the upstream changed text that the client had already received and cannot take back."""
+        return self._protocol.changed_sent_text
 
     @property
     def held_bytes(self) -> int:
+        """How many bytes arrived that the client does not have: held ones, and those of an incomplete event."""
         return self._protocol.tail.size + len(self._rest)
 
+    def stop_holding(self) -> list[bytes]:
+        """Send what is held as it arrived, and let the rest pass, as if this answer had reached its own limit."""
+        return self._give_up(LimitReached())
+
     def keep_alive(self) -> bytes:
+        """An event of the protocol without new content, sent to the client while a call is held."""
         try:
             return self._protocol.keep_alive()
         except Exception:
@@ -87,38 +105,40 @@ class Body:
         """Take a chunk; the chunks for the client, none of them empty."""
         if not chunk or self._kind is BodyKind.ENDED:
             return []
+        if self._decoder is None:
+            return self._take(chunk)
         try:
-            data = self.decoder.decode(chunk) if self.decoder else chunk
-        except Exception as error:
-            self.decoder = None
-            return self.undecodable(error, chunk)
-        return self.take(data)
-
-    def undecodable(self, error: Exception, chunk: bytes) -> list[bytes]:
-        """Take a chunk that cannot be decoded."""
-        if isinstance(error, Inflated):
+            data = self._decoder.decode(chunk)
+        except Inflated as error:
             # The rest would fill the memory, and the client could not decode it: its header is gone.
-            out = [*self.take(error.before), *self.close()]
-            self.failure, self._kind = error, BodyKind.ENDED
+            out = [*self._take(error.before), *self.close()]
+            self.failure = error
             return out
-        # Our header names no encoding, so what was decoded before stays decoded.
-        out = self._give_up(error)
-        return out if self._kind is BodyKind.ENDED else [*out, chunk]
+        except Exception as error:
+            # Our header names no encoding, so what was decoded before stays decoded.
+            self._decoder = None
+            self._rest += chunk
+            return self._give_up(error)
+        return self._take(data)
 
     def close(self) -> list[bytes]:
         """The upstream has ended: what is still to be sent. A second call returns nothing."""
+        try:
+            out = self._sniff_rest() if self._sniffs else []
+        except Exception as error:
+            out = self._give_up(error)
         kind, rest = self._kind, bytes(self._rest)
         self._rest.clear()
         if kind in (BodyKind.DOCUMENT, BodyKind.LINE):
-            out = self._answer([rest], self._document)
+            out += self._answer([rest], self._document)
         elif kind is BodyKind.EVENTS:
-            out = self._answer([rest], self._end)
+            out += self._answer([rest], self._end)
         else:
-            out = [rest] if rest else []
+            out += [rest] if rest else []
         self._kind = BodyKind.ENDED
         return out
 
-    def take(self, data: bytes) -> list[bytes]:
+    def _take(self, data: bytes) -> list[bytes]:
         """Take decoded bytes."""
         kind, rest, protocol = self._kind, self._rest, self._protocol
         if not data or kind is BodyKind.PASSING or kind is BodyKind.ENDED:
@@ -146,37 +166,75 @@ class Body:
             return self._release([])
         # A single event was asked for above whether it passes unparsed.
         out = self._answer(events, self._event if len(events) > 1 else self._parsed) if events else []
-        full = protocol.tail.size + len(rest) > self._limit
+        full = self._protocol.tail.size + len(rest) > self._limit
         return [*out, *self._give_up(LimitReached())] if full else out
 
+    # Which protocol, if the path does not say it
+
+    def _sniff(self, raw: bytes) -> None:
+        """Look whether an event shows the protocol of the answer."""
+        name = by_raw_event(raw, self._others)
+        self._sniffs = not name
+        if name not in ("", CHAT):
+            self._protocol = self._make(name)
+
+    def _sniff_rest(self) -> list[bytes]:
+        """The body ends, and no event has shown its protocol: what the client gets if the rest does."""
+        self._sniffs, rest = False, bytes(self._rest)
+        name = CHAT if self._kind in (BodyKind.PASSING, BodyKind.ENDED) else by_rest(rest, self._others)
+        if name == CHAT:
+            return []
+        self._rest.clear()
+        self._protocol, self._kind = self._make(name), BodyKind.UNKNOWN
+        self._framing = self._protocol.framing
+        return self._take(rest)
+
+    # What the body is
+
     def _kind_now(self) -> BodyKind:
-        """What the body is, by its first byte other than white space; if that may begin lines, by the line."""
-        kind = self._kind
-        if kind is BodyKind.UNKNOWN:
-            first = _FIRST_BYTE.search(self._rest)
-            kind = kind_of(first[0], lines=self._framing is not SSE) if first else kind
-        if kind is not BodyKind.LINE or _LF not in self._rest or _LF not in self._rest.lstrip():
-            return kind
-        is_document = self._protocol.is_document
-        return kind_of_first_line(bytes(self._rest), lambda line: is_document(self._framing.read_event(line)))
+        """What the body is, by its first byte other than white space; if that may begin lines, by the first line."""
+        kind, found = self._kind, _FIRST_BYTE.search(self._rest)
+        if found is not None and kind is BodyKind.UNKNOWN:
+            if self._framing is not SSE:
+                # Other servers use the path of a protocol of lines too, with any kind of body.
+                kind = BodyKind.LINE if found[0] == b"{" else BodyKind.PASSING
+            elif found[0] in (b"{", b"["):
+                kind = BodyKind.DOCUMENT
+            else:
+                # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
+                kind = BodyKind.PASSING if found[0] in (b"<", b"\0") else BodyKind.EVENTS
+        if kind is BodyKind.LINE and b"\n" in self._rest and b"\n" in self._rest.lstrip():
+            return self._kind_of_first_line(*bytes(self._rest).lstrip().split(b"\n", 1))
+        return kind
+
+    def _kind_of_first_line(self, line: bytes, behind: bytes) -> BodyKind:
+        """The first line may be the whole body (LINE), or begin a longer document or a stream."""
+        if line.strip() == b"{":
+            return BodyKind.DOCUMENT
+        document = self._protocol.is_document(self._framing.read_event(line))
+        return BodyKind.EVENTS if behind.strip() or not document else BodyKind.LINE
 
     def _complete_events(self) -> bytes:
         """The events that are complete."""
         rest = self._rest
-        end = self._framing.end_of_last_event(rest, self._searched)
+        end = self._framing.end_of_last_event(rest, self._looked)
         if end < 0:
             # A blank line has at most four bytes, and three of them may have arrived.
-            self._searched = max(0, len(rest) - 3)
+            self._looked = max(0, len(rest) - 3)
             return b""
-        self._searched = 0
+        self._looked = 0
         return bytes(rest[:end])
+
+    # Events
 
     def _answer(self, events: list[bytes], answer: Callable[[bytes], list[bytes]]) -> list[bytes]:
         """What the client gets for these events, or instead of one that fails and all that follows."""
         out: list[bytes] = []
-        tail = self._protocol.tail
         for number, raw in enumerate(events):
             try:
+                if self._sniffs:
+                    self._sniff(raw)
+                tail = self._protocol.tail
                 if tail.size + len(raw) > self._limit:
                     raise LimitReached
                 sent = [piece for piece in answer(raw) if piece]
@@ -202,7 +260,7 @@ class Body:
             return sent
         if raw.isspace() and not self._protocol.tail:
             return [raw]
-        self._text.size = 0
+        self._searched.size = 0
         if len(raw) > _LONG_EVENT:
             _check(raw)
         event = self._framing.read_event(raw)

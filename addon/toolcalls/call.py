@@ -17,9 +17,8 @@ from .reasons import MAY_CHANGE_WITH_MORE
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One call, put together from its fragments. `first`: the number of its first fragment."""
+    """One call, put together from its fragments. One that was written as text has none."""
 
-    first: int = 0
     fragments: list[Fragment] = field(default_factory=list)
     id: str = ""
     name: str = ""
@@ -30,26 +29,18 @@ class Call:
     """The arguments that the client has already, if the call was sent while it arrived."""
     body: Json = field(default_factory=dict)
     """Whatever else the upstream sent about it."""
-    answer_id: str = ""
-    """The id of the answer in which it began."""
     namespace: str = ""
     steps: tuple[str, ...] = ()
     refusal: str = ""
     """Why it must not run, whatever its arguments are."""
-    again: bool = False
-    """It is from an event that repeats the answer."""
     names: list[str] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
     """The pieces of its arguments, in order."""
-    numbers: list[int] = field(default_factory=list)
-    """The numbers of their fragments."""
     keys: dict[str, None] = field(default_factory=dict)
     """The different keys of its fragments, in the order in which each was used last."""
     slots: set[Any] = field(default_factory=set)
     named_late: bool = False
     """Its name came after arguments."""
-    begun_first: bool = False
-    """Its first fragment says that it begins."""
     block: bool = False
     """It has an event for its beginning."""
     overlaps: bool = False
@@ -63,10 +54,7 @@ class Call:
     _closed: bool = False
     _read_when: set[bool] = field(default_factory=set)
 
-    def add(self, fragment: Fragment, number: int) -> None:
-        if not self.fragments:
-            self.first, self.answer_id, self.again = number, fragment.answer_id, fragment.again
-            self.begun_first = fragment.begins
+    def add(self, fragment: Fragment) -> None:
         self.fragments.append(fragment)
         self.id = self.id or fragment.id
         if fragment.key:
@@ -76,9 +64,7 @@ class Call:
         self.slots.add(fragment.slot)
         self.named_late = self.named_late or (bool(fragment.name) and not self.names and self.begun)
         self.names += [fragment.name] if fragment.name else []
-        if fragment.arguments:
-            self.pieces.append(fragment.arguments)
-            self.numbers.append(number)
+        self.pieces += [fragment.arguments] if fragment.arguments else []
         self.body = {**self.body, **fragment.body} if fragment.body else self.body
         self.block = self.block or fragment.begins
         self.ended = self.ended or fragment.ends
@@ -89,6 +75,11 @@ class Call:
     def refuse(self, reason: str) -> None:
         """Refuse the call, unless `reason` is empty. The first reason counts."""
         self.refusal = self.refusal or reason
+
+    @property
+    def first(self) -> Fragment:
+        """Its first fragment; an empty one, if it was written as text."""
+        return self.fragments[0] if self.fragments else Fragment()
 
     @property
     def last_key(self) -> str:
@@ -104,6 +95,11 @@ class Call:
         return any(map(str.strip, self.pieces))
 
     @property
+    def last_words(self) -> int:
+        """The number of the last fragment with arguments; -1 if there is none."""
+        return next((one.number for one in reversed(self.fragments) if one.arguments), -1)
+
+    @property
     def empty(self) -> bool:
         """Whether it has neither a name nor arguments, and so is no call."""
         return not (self.names or self.pieces or any(one.given for one in self.fragments))
@@ -116,7 +112,7 @@ class Call:
     @property
     def home(self) -> Any:
         """The slot in which it begins or ends."""
-        return next((one for one in self.fragments if one.begins or one.ends), self.fragments[0]).slot
+        return next((one for one in self.fragments if one.begins or one.ends), self.first).slot
 
     @property
     def says(self) -> str:

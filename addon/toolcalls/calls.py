@@ -28,11 +28,9 @@ from .partial_args import put_together
 from .parts import Fragment, Json
 from .payload import meaning_of
 from .reasons import CUT_INSIDE, EVENTS_CONTRADICTORY, MIXED, START_CONTRADICTED
+from .sizes import MOST_CALLS, LimitReached
 from .tools.declared import Tools
-from .wire.events import LimitReached
 
-MOST_CALLS: Final = 500
-"""How many calls an answer may have."""
 INPUT_FROM_START: Final = "input from the start event"
 CARRIERS: Final = ("done", "the item", "the announced item", "the response")
 """The events that repeat a call as a whole, the most reliable first."""
@@ -40,24 +38,23 @@ CARRIERS: Final = ("done", "the item", "the announced item", "the response")
 
 def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Call]:
     """The calls of these fragments, in order; what must not run is refused. `finish`: how the answer ended."""
-    numbered = list(enumerate(fragments))
+    for number, one in enumerate(fragments):
+        one.number = number
     if any(one.partial_args is not None for one in fragments):
-        numbered = put_together(numbered)
-    whole = [(number, one) for number, one in numbered if one.whole or one.again]
-    told = [(number, one) for number, one in numbered if not (one.whole or one.again)]
+        fragments = put_together(fragments)
+    whole = [one for one in fragments if one.whole or one.again]
+    told = [one for one in fragments if not (one.whole or one.again)]
     if len(whole) > MOST_CALLS:
         raise LimitReached
-    if any(one.item for _, one in told):
-        calls: list[Call] | None = by_item(told)
-        whole = restated(calls or [], whole)
-    else:
-        calls = _by_place(told, tools, finish) if told else []
+    calls = _placed(told, tools, finish)
     if calls is None:
         calls = _by_order(told, tools, finish)
-    for number, one in whole:
+    elif any(one.item for one in told):
+        whole = restated(calls, whole)
+    for one in whole:
         calls.append(call := Call(ended=True))
-        call.add(one, number)
-    calls = sorted((call for call in calls if call.block or not call.empty), key=lambda call: call.first)
+        call.add(one)
+    calls = sorted((call for call in calls if call.block or not call.empty), key=lambda call: call.first.number)
     if len(calls) > MOST_CALLS:
         raise LimitReached
     for call in calls:
@@ -68,42 +65,46 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
 def are_certain(fragments: Sequence[Fragment], tools: Tools, *, ended: bool = True) -> bool:
     """Whether these are calls that are valid and certain as they came: no reason is needed. `ended`: all of them must
     have ended, with an event of their own."""
-    told = list(enumerate(fragments))
-    if any(one.item for one in fragments):
-        calls: list[Call] | None = by_item(told)
-    else:
-        calls = _by_place(told, tools, Finish.CUT) if all(one.begins or one.placed for one in fragments) else None
+    placed = all(one.begins or one.placed or one.item for one in fragments)
+    calls = _placed(fragments, tools, Finish.CUT) if placed else None
     for call in calls or ():
         _settle(call, tools, Finish.CUT)
-    values = [(call, payload.read_encoded(call.arguments)) for call in calls or () if call.name and not call.refusal]
-    objects = [(call, value) for call, value in values if isinstance(value, dict)]
+    return bool(calls) and all(_is_certain(call, ended=ended) for call in calls or ())
+
+
+def _is_certain(call: Call, *, ended: bool) -> bool:
+    value = payload.read_encoded(call.arguments) if call.name and not call.refusal else None
+    if not isinstance(value, dict):
+        return False
     # Behind an empty object, and behind a beginning that says nothing, the real one may follow.
-    certain = [
-        call
-        for call, value in objects
-        if (call.ended and (value or call.pieces or call.stated)) or (value and not ended)
-    ]
-    return bool(calls) and len(certain) == len(calls or ())
+    return bool((call.ended and (value or call.pieces or call.stated)) or (value and not ended))
 
 
 def look_complete(fragments: Sequence[Fragment], tools: Tools) -> bool:
     """Whether these are calls without events for their ends that are certain, and whose brackets are all closed."""
     if any(last.whole or last.begins or last.ends or last.item for last in fragments[-1:]):
         return False
-    calls = _by_place(list(enumerate(fragments)), tools, Finish.COMPLETE)
+    calls = _by_place(fragments, tools, Finish.COMPLETE)
     return bool(calls) and all(call.looks_complete() for call in calls or ())
+
+
+def _placed(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Call] | None:
+    """The calls, if the fragments themselves say to which they belong; else None."""
+    if any(one.item for one in told):
+        return by_item(told)
+    return _by_place(told, tools, finish) if told else []
 
 
 # By place
 
 
-def _by_place(told: list[tuple[int, Fragment]], tools: Tools, finish: Finish) -> list[Call] | None:
+def _by_place(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Call] | None:
     """The calls, if every fragment says where it belongs and nothing contradicts that; else None."""
-    if any(one.begins for _, one in told):
-        return _at_places(told, tools, [one.slot for _, one in told], blocks=True)
-    keys = [one.key for _, one in told]
+    if any(one.begins for one in told):
+        return _at_places(told, tools, [one.slot for one in told], blocks=True)
+    keys = [one.key for one in told]
     calls = _at_places(told, tools, keys, by_keys=True) if all(keys) else None
-    calls = _at_places(told, tools, [one.slot for _, one in told]) if calls is None else calls
+    calls = _at_places(told, tools, [one.slot for one in told]) if calls is None else calls
     odd = [call for call in calls or () if len(call.keys) > 1 or call.named_late]
     if odd and not (finish is Finish.COMPLETE and all(_is_strict(call, tools) for call in odd)):
         return None
@@ -111,11 +112,11 @@ def _by_place(told: list[tuple[int, Fragment]], tools: Tools, finish: Finish) ->
 
 
 def _at_places(
-    told: list[tuple[int, Fragment]], tools: Tools, at: Sequence[Any], *, blocks: bool = False, by_keys: bool = False
+    told: Sequence[Fragment], tools: Tools, at: Sequence[Any], *, blocks: bool = False, by_keys: bool = False
 ) -> list[Call] | None:
     places: dict[Any, Call] = {}
     calls: list[Call] = []
-    for (number, one), place in zip(told, at, strict=True):
+    for one, place in zip(told, at, strict=True):
         if place is None or not (one.placed or len(places) < 2):
             return None
         call = places.get(place)
@@ -140,11 +141,10 @@ def _at_places(
             places[place] = call
         elif one.key and one.key not in call.keys and any(one.key in other.keys for other in calls):
             return None  # The id is that of a call at another place.
-        call.add(one, number)
+        call.add(one)
         call.overlaps = call.overlaps or len(places) > 1
         if blocks and one.ends:
             del places[place]
-    calls = _once(calls) if by_keys else calls
     if _contradicted(calls, by_keys=by_keys) or (by_keys and _differ(calls)):
         return None
     return calls if blocks else [call for call in calls if call.begun or not _only_names(call, calls)]
@@ -189,7 +189,7 @@ def _contradicted(calls: list[Call], *, by_keys: bool) -> bool:
         return True
     # Words behind a complete call may be those of another that is not complete before them.
     return any(
-        call.block or (other is not call and (other.numbers[-1:] > [words] or _value(other) is None))
+        call.block or (other is not call and (other.last_words > words or _value(other) is None))
         for call in calls
         if (call.overlaps or not call.block) and (words := _words_behind(call)) is not None
         for other in calls
@@ -201,20 +201,20 @@ def _words_behind(call: Call) -> int | None:
     if len(call.pieces) < 2 or _value(call) is not None:
         return None
     lexer = Lexer()
-    for number, piece in zip(call.numbers, call.pieces, strict=True):
-        if lexer.closed and piece.strip():
-            return number
-        lexer.follow(piece)
+    for one in call.fragments:
+        if lexer.closed and one.arguments.strip():
+            return one.number
+        lexer.follow(one.arguments)
     return None
 
 
 # By order
 
 
-def _by_order(told: list[tuple[int, Fragment]], tools: Tools, finish: Finish) -> list[Call]:
+def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Call]:
     calls: list[Call] = []
     contradicted = False
-    for number, one in told:
+    for one in told:
         last = calls[-1] if calls else None
         if one.ends and not one.begins and one.given is None:
             for call in calls:
@@ -240,9 +240,9 @@ def _by_order(told: list[tuple[int, Fragment]], tools: Tools, finish: Finish) ->
             )
         ):
             contradicted = True
-        last.add(one, number)
+        last.add(one)
     real = [call for call in calls if call.begun or call.block or not _only_names(call, calls)]
-    blocks = any(one.begins for _, one in told)
+    blocks = any(one.begins for one in told)
     alone = len(real) == 1
     lost = any(not (call.block if blocks else call.names or (alone and _stands_alone(call))) for call in real)
     odd = lost or any(1 < sum(map(bool, call.names)) < len(call.fragments) or len(call.keys) > 1 for call in real)
@@ -251,7 +251,7 @@ def _by_order(told: list[tuple[int, Fragment]], tools: Tools, finish: Finish) ->
     changing = any(len(call.keys) > 1 or (len(call.slots - {None}) > 1 and call.keys) for call in real)
     if (several or changing) and len({slot is None for call in real for slot in call.slots}) > 1:
         contradicted = True  # What has no index may belong to any of them.
-    late = any(call.block and not call.begun_first for call in real)
+    late = any(call.block and not call.first.begins for call in real)
     doubted = several or late or (odd and bool(len(tools)))
     strict = finish is Finish.COMPLETE and not lost and all(_is_strict(call, tools) for call in real)
     if contradicted or (doubted and not strict) or _differ(real):
@@ -388,7 +388,8 @@ def _with_start(call: Call, text: str, value: Any, finish: Finish) -> tuple[str,
     told = [one.given for one in call.fragments if one.given not in (None, {}, "")]
     given = next((one for one in told if one or not text.strip()), None)
     if given is None or (isinstance(value, dict) and value):
-        if given is not None and payload.contradict((value, _read(given))):
+        other = payload.read_strict(given) if isinstance(given, str) else given
+        if payload.contradict((value, other)):
             call.refuse(START_CONTRADICTED)
         return text, ()
     if text.strip() not in ("", "{}"):
@@ -441,10 +442,6 @@ def _finish_of(call: Call, text: str, finish: Finish) -> Finish:
     items = any(one.item for one in call.fragments)
     if call.block and not (call.ended or call.stated) and (call.pieces or items) and finish is Finish.COMPLETE:
         return Finish.UNKNOWN  # The reason came in the middle of the call: more may follow.
-    if (call.block or call.again) and call.ended and call.followed:
+    if (call.block or call.first.again) and call.ended and call.followed:
         return Finish.COMPLETE  # Anthropic sends a call without arguments as a block without fragments.
     return finish
-
-
-def _read(given: Any) -> Any:
-    return payload.read_strict(given) if isinstance(given, str) else given

@@ -6,6 +6,7 @@ pieces that may belong to two calls count for neither, and a call that only they
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from . import payload
@@ -19,14 +20,13 @@ _MOST_COMPARED: Final = 8
 """How many calls the end of an item is compared with by what they mean, if its ids match none of them."""
 
 
-def by_item(told: list[tuple[int, Fragment]]) -> list[Call]:
+def by_item(told: Sequence[Fragment]) -> list[Call]:
     """The calls, if some fragments name the items that they are about."""
-    numbers = {id(one): number for number, one in told}
-    named = {one.item for _, one in told if one.item and (one.begins or one.ends)}
+    named = {one.item for one in told if one.item and (one.begins or one.ends)}
     calls: list[Call] = []
     of_item: dict[str, list[Call]] = {}
     doubted: set[Call] = set()
-    for number, one in told:
+    for one in told:
         owners = _owners(one, calls, of_item.get(one.item, []), named)
         if owners is None:
             continue  # A piece of an item that has ended.
@@ -41,7 +41,7 @@ def by_item(told: list[tuple[int, Fragment]]) -> list[Call]:
             doubted.add(call)  # Its ids change with every event, so this one names another call.
         else:
             call = owners[0]
-        call.add(one, number)
+        call.add(one)
         if one.item and call not in of_item.setdefault(one.item, []):
             of_item[one.item].append(call)
     for end in [call for call in calls if not call.block]:
@@ -49,8 +49,8 @@ def by_item(told: list[tuple[int, Fragment]]) -> list[Call]:
         if beginning is not None:
             calls = [call for call in calls if call is not end and call is not beginning]
             calls.append(joined := Call())
-            for one in sorted([*beginning.fragments, *end.fragments], key=lambda one: numbers[id(one)]):
-                joined.add(one, numbers[id(one)])
+            for one in sorted([*beginning.fragments, *end.fragments], key=lambda one: one.number):
+                joined.add(one)
             doubted.update({joined} if doubted & {beginning, end} else ())
     for stray in [call for call in calls if not (call.names or call.block)]:
         rest = [call for call in calls if call.names]
@@ -131,7 +131,7 @@ def _may_be(call: Call, one: Fragment) -> bool:
 
 def _beginning_of(end: Call, calls: list[Call]) -> Call | None:
     """The call that began with another id, and of which this is the rest."""
-    open_calls = [call for call in calls if call.block and not call.ended and call.first < end.first]
+    open_calls = [call for call in calls if call.block and not call.ended and call.first.number < end.first.number]
     alike = [call for call in open_calls if end.last_name in ("", call.last_name)]
     for call in alike:
         here = call.home == end.home and (call.home is not None or len(open_calls) == 1)
@@ -152,18 +152,18 @@ def _mean_the_same(call: Call, text: str) -> bool:
     return text in texts or brief_meaning(text) in map(brief_meaning, texts)
 
 
-def restated(calls: list[Call], whole: list[tuple[int, Fragment]]) -> list[tuple[int, Fragment]]:
+def restated(calls: list[Call], whole: list[Fragment]) -> list[Fragment]:
     """Tell the calls what an event that repeats the answer says about them; the fragments that are none of them."""
     left = list(calls)
     for about in (_is_item, _has_id, _is_open_and_means):
-        rest: list[tuple[int, Fragment]] = []
-        for number, one in whole:
+        rest: list[Fragment] = []
+        for one in whole:
             call = next((call for call in left if call.last_name in ("", one.name) and about(call, one)), None)
             if call is None or not one.again:
-                rest.append((number, one))
+                rest.append(one)
                 continue
             left.remove(call)
-            call.add(one, number)
+            call.add(one)
             call.ended = True
         whole = rest
     return whole

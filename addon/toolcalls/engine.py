@@ -27,10 +27,9 @@ from .protocols.responses.protocol import Responses
 from .protocols.zai import Zai
 from .request.read_by_model import ReadByModel
 from .request.request import Request
-from .sizes import Searched
-from .sniff import Sniffed
-from .wire.encoding import Decoder, decoder
-from .wire.events import MOST_CALLS, LimitReached
+from .sizes import MOST_CALLS, LimitReached, Searched
+from .sniff import CHAT
+from .wire.encoding import decoder
 from .wire.framing import MESSAGES
 
 AUTO: Final = "auto"
@@ -66,10 +65,8 @@ def protocol_of(path: str) -> str | None:
     return next((name for end, name in _PATHS if end.search(bare) and name in PROTOCOLS), None)
 
 
-class Response:
+class Response(Body):
     """One response: feed it the chunks of the upstream and send the client what it returns. Never raises."""
-
-    __slots__ = ("_mender", "_stream", "close", "feed", "outcomes", "read_by_model", "seconds")
 
     def __init__(
         self,
@@ -92,7 +89,7 @@ class Response:
         self.read_by_model = ReadByModel(before=request.read_by_model)
         """What the model was given to read, up to the end of this answer."""
         request = replace(request, read_by_model=self.read_by_model)
-        # `report` must not use `self`: the reference cycle would keep all held data until a garbage collection.
+        # What follows must not use `self`: the reference cycle would keep all held data until a garbage collection.
         outcomes: list[Outcome] = []
         self.outcomes = outcomes
 
@@ -108,81 +105,26 @@ class Response:
         self._mender = mender
         self.seconds = mender.seconds
 
-        def body_of(name: str, undo: Decoder | None = None) -> Body:
+        def reader_of(name: str) -> Protocol:
             if messages:
                 reader: Protocol = Responses(request, policy, mender, MESSAGES)
-            elif name == "zai" and protocol == "chat":
+            elif name == "zai" and protocol == CHAT:
                 reader = Zai(request, policy, mender, by_path=True)
             else:
                 reader = _PROTOCOLS[name](request, policy, mender)
-            body = Body(reader, policy.max_held_bytes, undo, outcomes, searched)
-            if Recovery.is_wanted(protocol, request, policy, in_stream=True):
-                reader.recover = recovery_for(protocol, request, policy, seed).of_event
-            return body
+            recovery = recovery_for(protocol, request, policy, seed)
+            reader.recover = recovery.of_event if recovery.is_wanted(in_stream=True) else None
+            return reader
 
         # chat.z.ai uses a protocol of its own at the path of Chat.
-        known = {"chat": ("zai",), AUTO: PROTOCOLS}.get(protocol)
-        undo = decoder(encoding)
-        self._stream: Body | Sniffed
-        if known is None:
-            self._stream = body_of(protocol, undo)
-        else:
-            # This reference cycle ends with the first event.
-            self._stream = Sniffed(body_of, known, policy.max_held_bytes, undo, self._read_by)
-        self.feed = self._stream.feed
-        self.close = self._stream.close
-
-    def _read_by(self, body: Body) -> None:
-        """From now on, this body takes what arrives."""
-        self._stream, self.feed, self.close = body, body.feed, body.close
-
-    @property
-    def unsent_bytes(self) -> int:
-        """How many bytes arrived that the client does not have: held ones, and those of an incomplete event."""
-        return self._stream.unsent_bytes
-
-    def stop_holding(self) -> list[bytes]:
-        """Send what is held as it arrived, and let the rest pass, as if this answer had reached its own limit."""
-        return self._stream.stop_holding()
-
-    @property
-    def holding(self) -> bool:
-        """Whether anything is held back right now: a call, the end of a text, a stop reason."""
-        return self._stream.holding
-
-    @property
-    def holds_call(self) -> bool:
-        """Whether a tool call is held back right now."""
-        return self._stream.holds_call
-
-    def keep_alive(self) -> bytes:
-        """An event of the protocol without new content, sent to the client while a call is held."""
-        return self._stream.keep_alive()
+        others = {CHAT: ("zai",), AUTO: PROTOCOLS}.get(protocol, ())
+        name, limit = CHAT if others else protocol, policy.max_held_bytes
+        super().__init__(reader_of, name, others, limit, decoder(encoding), outcomes, searched)
 
     @property
     def mended_events(self) -> int:
         """How many events had data that was mended before it could be read."""
         return self._mender.mended_events
-
-    @property
-    def held_bytes(self) -> int:
-        """How many bytes of events are held back right now."""
-        return self._stream.held_bytes
-
-    @property
-    def failure(self) -> Exception | None:
-        """Why we failed open, if we did."""
-        return self._stream.failure
-
-    @property
-    def changed_sent_text(self) -> bool:
-        """Whether the upstream changed text that the client had already received and cannot take back."""
-        return self._stream.changed_sent_text
-
-    @property
-    def limited(self) -> bool:
-        """Whether a limit was reached: held bytes, or the size or number of events or calls."""
-        return self._stream.limited
 
 
 def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:
@@ -200,9 +142,8 @@ def recovered(
     protocol: str, request: Request, policy: Policy, body: bytes, seed: str | Callable[[], str]
 ) -> Recovered | None:
     """The answer that replaces an error document; None if the error is forwarded unchanged."""
-    if not Recovery.is_wanted(protocol, request, policy):
-        return None
-    return recovery_for(protocol, request, policy, seed).of_document(body)
+    recovery = recovery_for(protocol, request, policy, seed)
+    return recovery.of_document(body) if recovery.is_wanted() else None
 
 
 def mend_whole(response: Response, body: bytes, chunk_size: int = 0) -> bytes:

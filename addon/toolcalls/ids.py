@@ -47,26 +47,18 @@ class Ids:
 
     def fresh(self, original: str, kind: str, why: str) -> str:
         """An id that no call of any user or conversation shares, so what is remembered under it is unambiguous."""
-        salt = why
-        while True:
-            self._count += 1
-            digest = self._digest(salt)
-            mark = f"{MARK}_{digest[:_FRESH_SALT]}_{_packed(original)}" if original else digest[:24]
-            chosen = f"{kind}_{mark}"
-            if chosen not in self._taken:
-                self._taken.add(chosen)
-                return chosen
+        return self._choose("", original, kind, why)
 
     def new(self, kind: str) -> str:
         """An id for something that we add and that has no original id."""
         return self._choose("", "", kind)
 
-    def _choose(self, usable: str, original: str, kind: str) -> str:
-        chosen = usable
+    def _choose(self, usable: str, original: str, kind: str, *why: str) -> str:
+        chosen, salt = usable, _FRESH_SALT if why else _SALT
         while not chosen or chosen in self._taken:
             self._count += 1
-            digest = self._digest()
-            chosen = f"{kind}_{MARK}_{digest[:_SALT]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
+            digest = self._digest(*why)
+            chosen = f"{kind}_{MARK}_{digest[:salt]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
         self._taken.add(chosen)
         return chosen
 

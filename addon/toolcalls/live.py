@@ -97,36 +97,32 @@ class Live:
     def __init__(self, tools: Tools, tail: Tail, new_id: Callable[[str], str]) -> None:
         self._tools, self._tail, self._new_id = tools, tail, new_id
         self._places: dict[Any, Call] = {}
-        self._calls: dict[int, LiveCall] = {}
-        """`id()` of the first fragment → the call."""
+        self._calls: dict[Fragment, LiveCall] = {}
+        """The first fragment → the call that went out."""
         self._keys: set[str] = set()
-        """The ids of the calls that went out."""
+        """The ids of these calls."""
         self.open: LiveCall | None = None
         """The call that began last, until it is decided."""
         self.one_at_a_time = False
         """Such a call makes the others wait."""
-        self._answer_id: str | None = None
         self._left_open: set[Any] = set()
         """The places of calls that were decided before their end came."""
         self._stopped = False
 
-    def take(
-        self, one: Fragment, number: int, sent: int, *, free: bool, knows: Callable[[str], bool]
-    ) -> Piece | None:
+    def take(self, one: Fragment, sent: int, *, free: bool, knows: Callable[[str], bool]) -> Piece | None:
         """What may go now of the call that this fragment belongs to. `sent`: how many calls the client has; `free`:
         nothing that is held comes before a call that begins; `knows`: whether the client has a call with an id."""
-        call = self._call_of(one, number)
-        free = free and not (self.one_at_a_time and (self.open is not None or number))
-        flowing = self._calls.get(id(call.fragments[0])) if call is not None else None
+        call = self._call_of(one)
+        free = free and not (self.one_at_a_time and (self.open is not None or one.number))
+        flowing = self._calls.get(call.first) if call is not None else None
         if call is None or not (flowing or (free and self._may_begin(call, knows))):
             return None
         if flowing is None:
-            self._keys.update(call.keys, call.ids)
-            self._answer_id = call.answer_id
             name = full_name(call.names, self._tools)
             kept, commas = list(call.fragments), not self.one_at_a_time
             flowing = LiveCall(call, sent, self._new_id(call.id), name, holds_commas=commas, kept=kept)
-            self._calls[id(call.fragments[0])] = self.open = flowing
+            self._keys.update(call.keys, call.ids)
+            self._calls[call.first] = self.open = flowing
         else:
             flowing.kept.append(one)
         piece = flowing.next()
@@ -134,7 +130,7 @@ class Live:
             self._keep(flowing, flowing.rest())
         return piece
 
-    def _call_of(self, one: Fragment, number: int) -> Call | None:
+    def _call_of(self, one: Fragment) -> Call | None:
         """The call that this fragment belongs to, as far as the fragment itself says so."""
         place = one.item or one.slot
         call = self._places.get(place)
@@ -145,18 +141,19 @@ class Live:
         elif not (one.item or continues(call, one, self._tools)) or (one.key and one.key not in call.keys):
             self._stopped = True
         self._stopped = self._stopped or place is None or not one.placed or bool(one.refusal)
-        call.add(one, number)
+        call.add(one)
         return None if self._stopped or one.whole or one.again else call
 
     def _may_begin(self, call: Call, knows: Callable[[str], bool]) -> bool:
         """Whether all that the client gets first of a call is known and final."""
         known = any(key in self._keys or knows(key) for key in (*call.keys, *call.ids))
+        same_answer = next(reversed(self._calls), call.first).answer_id == call.first.answer_id
         tool = self._tools.get(call.last_name, call.namespace or None)
         if tool is not None and tool.kind == "custom":
             return False  # Its input is no JSON.
         given = any(one.given if self.one_at_a_time else one.given is not None for one in call.fragments)
         begun = bool(call.names) and (call.begun or self.one_at_a_time) and not (call.named_late or given)
-        return begun and not known and self._answer_id in (None, call.answer_id)
+        return begun and not known and same_answer
 
     def _keep(self, flowing: LiveCall, rest: Fragment | None) -> None:
         for fragment in flowing.kept:
@@ -172,14 +169,14 @@ class Live:
                 call.refuse(MIXED)  # What is wrong with it may be words of the one that was left open.
         self._left_open.update(place for place, call in self._places.items() if call.block and not call.ended)
         self._places = {}
-        partly = [call for call in calls if call not in new and id(call.fragments[0]) in self._calls]
+        partly = [call for call in calls if call not in new and call.first in self._calls]
         for call in partly:
             call.refuse(SENT_WHOLE)
         return [call for call in calls if call in new or call in partly]
 
     def finish(self, call: Call) -> LiveCall | None:
         """The call as it went out so far, if it did. It is decided as the client has it."""
-        flowing = self._calls.get(id(call.fragments[0])) if call.fragments else None
+        flowing = self._calls.get(call.first)
         if flowing is not None:
             self.open = None if self.open is flowing else self.open
             self._keep(flowing, None)

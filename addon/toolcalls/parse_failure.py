@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from .answer_text import AnswerText, WrittenCall
+from .answer_text import AnswerText
 from .mend.arguments import Finish, mend_arguments
 from .mend.names import tool_that_fits
 from .mend.strict import read, write
@@ -72,11 +72,11 @@ class Recovery:
     policy: Policy
     mend: Callable[[bytes], Sequence[Outcome]]
 
-    @staticmethod
-    def is_wanted(protocol: str, request: Request, policy: Policy, *, in_stream: bool = False) -> bool:
+    def is_wanted(self, *, in_stream: bool = False) -> bool:
         """Whether a quoted call may become a call. `in_stream`: the error is an event, not the whole response."""
+        request, policy = self.request, self.policy
         # Ollama's last line, if it is an error, is passed on, because the model's reasoning came before it.
-        if protocol not in _WRITERS or request.legacy_functions or (in_stream and protocol == "ollama"):
+        if self.protocol not in _WRITERS or request.legacy_functions or (in_stream and self.protocol == "ollama"):
             return False
         # With several choices it is not known which one the server could not read.
         return policy.text_calls != "off" and request.choices == 1 and len(request.written_tools(policy)) > 0
@@ -130,9 +130,9 @@ class Recovery:
         left = answer.take(Text(wrapped[1] if wrapped else text), 0)
         finish = Finish.UNKNOWN if _GOES_ON.search(text) and not _CLOSED.search(text) else Finish.COMPLETE
         left += answer.close(finish, calls=False)
-        calls = [one for one in answer.pop_written() if isinstance(one, WrittenCall)]
-        mended = [] if left else self._mended([(one.call.name, one.call.arguments) for one in calls])
-        return [replace(one, steps=(calls[0].step, *one.steps)) for one in mended]
+        calls = [one.call for one in answer.pop_waiting() if one.call is not None]
+        mended = [] if left else self._mended([(call.name, call.arguments) for call in calls])
+        return [replace(one, steps=("written as text", *one.steps)) for one in mended]
 
     def _bare(self, quoted: _Quoted) -> list[Outcome]:
         """The call without markup: only its arguments, or its name before them."""

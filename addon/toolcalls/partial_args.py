@@ -25,20 +25,20 @@ _VALUES: Final = frozenset({"stringValue", "numberValue", "boolValue", "nullValu
 _NO_VALUES: Final = frozenset({"jsonPath", "willContinue"})
 
 
-def put_together(fragments: Iterable[tuple[int, Fragment]]) -> list[tuple[int, Fragment]]:
-    """The fragments, each with its number, with one whole call instead of those that are pieces of one."""
-    calls: list[tuple[int, list[Fragment]]] = []
+def put_together(fragments: Iterable[Fragment]) -> list[Fragment]:
+    """The fragments, with one whole call instead of those that are pieces of one."""
+    calls: list[list[Fragment]] = []
     # The last call goes on; a call began before another had ended; a piece came that belongs to none.
     goes_on = overlap = lost = False
-    for number, one in fragments:
-        piece, first = one.partial_args is not None, calls[-1][1][0] if goes_on else one
+    for one in fragments:
+        piece, first = one.partial_args is not None, calls[-1][0] if goes_on else one
         if piece and goes_on and not (one.name or (one.id and first.id and one.id != first.id)):
-            calls[-1][1].append(one)
+            calls[-1].append(one)
         else:
             overlap, lost = overlap or goes_on, lost or (piece and not one.name)
-            calls.append((number, [one]))
+            calls.append([one])
         goes_on = piece and not one.ends
-    return [(number, _whole(pieces, clear=not lost and (not overlap or _named(pieces)))) for number, pieces in calls]
+    return [_whole(pieces, clear=not lost and (not overlap or _named(pieces))) for pieces in calls]
 
 
 def _named(pieces: list[Fragment]) -> bool:

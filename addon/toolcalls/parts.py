@@ -3,7 +3,7 @@
 A protocol's `read` turns each event into parts, and `answer.py` decides which of them go to the client, and when. A
 part remembers the event that it came in, so that an event all of whose parts go unchanged leaves as its own bytes.
 All others are written anew, part by part: `body` is the piece of the upstream's JSON that belongs to the part, and
-only the protocol itself looks into it. `choice` says to which answer a part belongs, if a stream has several.
+only the protocol itself looks into it.
 """
 
 from __future__ import annotations
@@ -29,31 +29,35 @@ class SourceEvent:
     parts: list[Part]
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
+class _InAnswer:
+    """`choice`: which of several answers a part belongs to; `source`: the event that it came in."""
+
+    choice: Any = None
+    source: SourceEvent | None = None
+
+
 @dataclass(slots=True, eq=False)
-class Text:
+class Text(_InAnswer):
     """Text of the answer. It is searched for calls. `piece_of`: the text that it was cut from."""
 
     text: str
     slot: Slot = None
     body: Json = field(default_factory=dict)
-    choice: Any = None
-    source: SourceEvent | None = None
     piece_of: Text | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Thought:
+class Thought(_InAnswer):
     """Reasoning. It passes at once; only its end is looked at, if the answer has nothing else."""
 
     text: str
     slot: Slot = None
     body: Json = field(default_factory=dict)
-    choice: Any = None
-    source: SourceEvent | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Other:
+class Other(_InAnswer):
     """Anything else for the client: a citation, an image, usage. It is not searched."""
 
     slot: Slot = None
@@ -70,12 +74,10 @@ class Other:
     """A block or an item begins that is no call: the text and the calls before it are over. It may stay empty."""
     ends: bool = False
     """The block or the item at this slot ends: this goes behind its text, and no sooner."""
-    choice: Any = None
-    source: SourceEvent | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Fragment:
+class Fragment(_InAnswer):
     """What one event says about one call: a piece of its arguments, its beginning, its end, or all of it."""
 
     slot: Slot = None
@@ -113,8 +115,8 @@ class Fragment:
     body: Json = field(default_factory=dict)
     answer_id: str = ""
     """The id of the answer that it came in."""
-    choice: Any = None
-    source: SourceEvent | None = None
+    number: int = 0
+    """Its position among the fragments of the answer."""
 
     @property
     def key(self) -> str:
@@ -135,7 +137,7 @@ class Fragment:
 
 
 @dataclass(slots=True, eq=False)
-class Stop:
+class Stop(_InAnswer):
     """Why the model stopped, in the protocol's word, and what that means for a call that lacks its end."""
 
     reason: str
@@ -143,14 +145,12 @@ class Stop:
     body: Json = field(default_factory=dict)
     tokens: int = 0
     """How many tokens the answer has, if the event says so: at the limit of the request it was cut off."""
-    choice: Any = None
     failed: bool = False
     """The reason says that the upstream failed: calls that are not complete are dropped."""
-    source: SourceEvent | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Decided:
+class Decided(_InAnswer):
     """A call as the client gets it. `number`: its position among the calls of the answer."""
 
     outcome: Outcome
@@ -158,12 +158,10 @@ class Decided:
     body: Json = field(default_factory=dict)
     fragments: Sequence[Fragment] = ()
     """What it was put together from; nothing, if it was written as text."""
-    choice: Any = None
-    source: SourceEvent | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Piece:
+class Piece(_InAnswer):
     """A piece of a call that goes while the call arrives. `number`: the position of the call in the answer."""
 
     number: int
@@ -179,8 +177,6 @@ class Piece:
     fragments: Sequence[Fragment] = ()
     """The first and the last that arrived of the call; at its end, all."""
     body: Json = field(default_factory=dict)
-    choice: Any = None
-    source: SourceEvent | None = None
 
 
 Part = Text | Thought | Other | Fragment | Stop | Decided | Piece

@@ -81,16 +81,11 @@ def read_broken(text: str) -> dict[str, Any] | None:
         return glued
     # A frame that was cut off by the end of the connection is not completed: it passes unchanged.
     value = mend_arguments(text, Finish.CUT).value
-    return value if _can_be_written(value) else None
-
-
-def _can_be_written(value: Any) -> bool:
-    """Whether the value can be written as JSON: Python parses longer numbers than it writes."""
     try:
         write(value)
     except ValueError:
-        return False
-    return True
+        return None  # Python parses longer numbers than it writes.
+    return value
 
 
 def write(value: Any) -> str:

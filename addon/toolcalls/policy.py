@@ -145,16 +145,18 @@ def _size(text: str) -> int:
     return int(match[1]) * _SIZES[match[2]]
 
 
-def _times(text: str) -> int:
-    if not re.fullmatch(r"\d{1,4}", text.strip()) or int(text) == 1:
-        raise BadOption("use 0 for off, or a number from 2 to 9999.")
-    return int(text)
+def _matching(pattern: str, else_use: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if not re.fullmatch(pattern, text.strip()):
+            raise BadOption(f"use {else_use}.")
+        return text.strip()
+
+    return read
 
 
-def _tool_name(text: str) -> str:
-    if any(character.isspace() for character in text.strip()):
-        raise BadOption("use one tool name without spaces, or leave it empty.")
-    return text.strip()
+_times = _matching(r"(?!0*1\Z)\d{1,4}", "0 for off, or a number from 2 to 9999")
+_tool_name = _matching(r"\S*", "one tool name without spaces, or leave it empty")
+_readers = _matching(r"off|loopback|[!-~]{16,}", "off, loopback, or a token of 16 characters or more without spaces")
 
 
 _HOST = re.compile(
@@ -170,12 +172,6 @@ def _hosts(text: str) -> tuple[str, ...]:
                 f"{host!r} is not a host name; use names such as api.example.com, *.example.com or +my.host."
             )
     return hosts
-
-
-def _readers(text: str) -> str:
-    if text in ("off", "loopback") or re.fullmatch(r"[!-~]{16,}", text):
-        return text
-    raise BadOption("use off, loopback, or a token of 16 characters or more without spaces.")
 
 
 def _directory(text: str) -> str:
@@ -212,7 +208,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("reasoning", "auto", "Send reasoning and signatures back to the host that sent them, if the client "
            "dropped them: auto or off.", _choice("auto", "off")),
     Option("loops", "3", "A call sent this many times in a row with the same result gets a sentence in that result; "
-           "0: off.", _times),
+           "0: off.", lambda text: int(_times(text))),
     Option("zai", "auto", "Convert the chat.z.ai stream: auto (when the request declares tools), on, off.",
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",

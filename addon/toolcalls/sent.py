@@ -43,12 +43,14 @@ class Sent:
     def new(self, calls: list[Call]) -> list[Call]:
         """These calls without those that the client has; one that completes another of the list replaces it."""
         kept: list[Call] = []
-        self._named = {call.id.casefold() for call in calls if call.again and call.id}
+        self._named = {call.id.casefold() for call in calls if call.first.again and call.id}
         # An event that repeats the answer has named those that it completed.
-        self._restated += [call for call in calls if not call.again and any(one.again for one in call.fragments)]
+        self._restated += [
+            call for call in calls if not call.first.again and any(one.again for one in call.fragments)
+        ]
         for call in calls:
             earlier = [one for one in [*self._calls, *kept] if self._same_name(one, call)]
-            if call.again:
+            if call.first.again:
                 lesser = self._restates(call, earlier, kept)
                 if lesser is call:
                     continue
@@ -64,13 +66,13 @@ class Sent:
 
     def _restates(self, call: Call, earlier: list[Call], kept: list[Call]) -> Call | None:
         """What gives way to a call of an event that repeats the answer: itself, an earlier call, or none."""
-        told = [one for one in earlier if one.again or one in self._restated]
+        told = [one for one in earlier if one.first.again or one in self._restated]
         same = [one for one in told if _same_id(one, call)]
         if call.id and any(is_empty(call.arguments) or self._alike(one, call) for one in same):
             return call
         if not call.id and any(one.id and self._alike(one, call) for one in told):
             return call
-        before = [one for one in earlier if one not in self._restated and not one.again]
+        before = [one for one in earlier if one not in self._restated and not one.first.again]
         free = [one for one in before if self._named.isdisjoint({one.id.casefold(), *one.keys})]
         alike = next((one for one in before if _same_id(one, call)), None) or next(
             (one for one in free if self._alike(one, call)), next(iter(free), None)
@@ -88,7 +90,7 @@ class Sent:
             return is_empty(call.arguments) or begins or self._alike(one, call)
         lost_its_id = bool(one.id) and not call.id
         certain = not (one.refusal or call.refusal)
-        return certain and (lost_its_id or one.answer_id != call.answer_id) and self._alike(one, call)
+        return certain and (lost_its_id or one.first.answer_id != call.first.answer_id) and self._alike(one, call)
 
     def _completes(self, one: Call, call: Call) -> bool:
         """Whether an earlier call with this id, of which nothing was sent, is only the beginning of this one."""
@@ -113,10 +115,9 @@ class Sent:
         return self._values[id(call)]
 
     def _same_name(self, one: Call, call: Call) -> bool:
-        return not call.name or one.name == call.name or self._full(one) == self._full(call)
-
-    def _full(self, call: Call) -> str:
-        return mend_name(call.name, self._tools).name
+        if not call.name or one.name == call.name:
+            return True
+        return mend_name(one.name, self._tools).name == mend_name(call.name, self._tools).name
 
 
 def _same_id(one: Call, call: Call) -> bool:

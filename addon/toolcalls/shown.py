@@ -17,23 +17,21 @@ LINE: Final = 2000
 _SUSPECT: Final = re.compile(r"[^ -~]")
 
 
-def shown(text: str, most: int = NAME) -> str:
-    """The text on one line, cut after `most` characters; a cut text is followed by its full length."""
+def shown(text: str, most: int = NAME, *, keep: str = "") -> str:
+    """The text on one line, cut after `most` characters; a cut text is followed by its full length.
+
+    `keep`: characters that stay although they are not printable.
+    """
     cut = text[:most]
     if _SUSPECT.search(cut):
-        cut = "".join(char if char.isprintable() else _escaped(char) for char in cut)[: 2 * most]
+        cut = "".join(char if char.isprintable() or char in keep else _escaped(char) for char in cut)
+        cut = cut if keep else cut[: 2 * most]
     return cut if len(text) <= most else f"{cut}… ({len(text):,} characters)"
 
 
 def shown_lines(text: str, most: int) -> str:
-    """The text with its lines and tabs, cut after `most` characters; a cut text is followed by its full length."""
-    cut = text[:most].replace("\r\n", "\n")
-    if not cut.isascii() or _CONTROL.search(cut):
-        cut = "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in cut)
-    return cut if len(text) <= most else f"{cut}… ({len(text):,} characters)"
-
-
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+    """The text with its lines and tabs."""
+    return shown(text.replace("\r\n", "\n"), most, keep="\n\t")
 
 
 def _escaped(char: str) -> str:

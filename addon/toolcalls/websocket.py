@@ -9,7 +9,8 @@ but no tools.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .engine import Response
@@ -23,6 +24,8 @@ from .request.request import decode, read_request, seed_of
 from .wire import messages
 
 _CREATE = "response.create"
+_KEPT = ("model", "tools")
+"""What a follow-up request need not say again."""
 _MOST_TEXTS = 64
 _MOST_TEXTS_LENGTH = 16 * 1024 * 1024
 """How many of a connection's newest texts are remembered, and how many characters; the newest text always is."""
@@ -30,46 +33,31 @@ _MOST_IDS_LENGTH = 1024 * 1024
 """How many characters of ids are remembered; the oldest ids are forgotten first."""
 
 
+@dataclass(slots=True)
 class ResponsesSocket:
-    """One WebSocket connection. `failure` is the last exception that made us fail open."""
+    """One WebSocket connection."""
 
-    __slots__ = (
-        "_asked",
-        "_policy",
-        "_read_by_model",
-        "_refusals",
-        "_request",
-        "_response",
-        "_seed",
-        "_started",
-        "_used",
-        "_used_length",
-        "failure",
-        "outcomes",
-        "request_steps",
-        "seconds",
-    )
-
-    def __init__(self, policy: Policy | None = None, refusals: Refusals | None = None) -> None:
-        self._policy = policy or Policy()
-        self._refusals = Refusals() if refusals is None else refusals
-        self._request: dict[str, Any] | None = None
-        self._read_by_model = ReadByModel()
-        self._seed = ""
-        self._response: Response | None = None
-        self._started = False
-        self._asked = 0
-        """How many requests of the client have not been answered by a `response.created` yet."""
-        self.outcomes: list[Outcome] = []
-        """What happened to the calls of all responses on this connection so far."""
-        self.request_steps: Counter[str] = Counter()
-        """What was mended in the frames of the client since the caller last reported it."""
-        self.seconds: list[float] = []
-        """How long mending took, one number per call."""
-        self.failure: Exception | None = None
-        self._used: dict[str, None] = {}
-        """The ids of this connection, the newest last: follow-up frames do not repeat the ids of earlier turns."""
-        self._used_length = 0
+    _policy: Policy = field(default_factory=Policy)
+    _refusals: Refusals = field(default_factory=Refusals)
+    outcomes: list[Outcome] = field(default_factory=list)
+    """What happened to the calls of all responses on this connection so far."""
+    request_steps: Counter[str] = field(default_factory=Counter)
+    """What was mended in the frames of the client since the caller last reported it."""
+    seconds: list[float] = field(default_factory=list)
+    """How long mending took, one number per call."""
+    failure: Exception | None = None
+    """The last exception that made us fail open."""
+    _request: dict[str, Any] | None = None
+    """What is known of the request that the next response answers."""
+    _response: Response | None = None
+    _started: bool = False
+    """That response has sent an event."""
+    _asked: int = 0
+    """How many requests of the client have not been answered by a `response.created` yet."""
+    _seed: str = ""
+    _read_by_model: ReadByModel = field(default_factory=ReadByModel)
+    _used: dict[str, None] = field(default_factory=dict)
+    """The ids of this connection, the newest last: follow-up frames do not repeat the ids of earlier turns."""
 
     def client_message(self, text: str) -> str:
         """Take a frame of the client and return the frame to send upstream. The next response answers it."""
@@ -82,19 +70,15 @@ class ResponsesSocket:
             return text
         inner = message.get("response")
         request = inner if isinstance(inner, dict) else message
-        kept = self._request or {}
-        self._request = {"model": request.get("model", kept.get("model")), "stream": True}
-        self._request["tools"] = request.get("tools") or kept.get("tools")
         additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
-        self._request["max_output_tokens"] = request.get("max_output_tokens")
-        self._request["input"] = additional or kept.get("input")
-        self._request["tool_choice"] = request.get("tool_choice")
-        self._request["text"] = request.get("text")
+        known = self._request or {}
+        self._request = {key: request.get(key) for key in ("max_output_tokens", "tool_choice", "text")}
+        self._request |= {key: request.get(key) or known.get(key) for key in _KEPT}
+        self._request |= {"input": additional or known.get("input"), "stream": True}
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
         self._remember_texts(*ReadByModel.of_request(request).texts)
         self._seed = seed_of(text.encode("utf-8", "replace"))
-        for identity in used_ids(request):
-            self._remember_id(identity)
+        self._remember_ids(used_ids(request))
         self._response = None
         self._asked += 1
         try:
@@ -120,7 +104,10 @@ class ResponsesSocket:
         before, mended = len(self._response.outcomes), len(self._response.seconds)
         raw = messages.write(text)
         out = self._response.feed(raw)
-        self.outcomes += self._response.outcomes[before:]
+        decided = self._response.outcomes[before:]
+        if decided:
+            self._remember_ids(outcome.id for outcome in decided)
+        self.outcomes += decided
         self.seconds += self._response.seconds[mended:]
         self.failure = self._response.failure or self.failure
         return [text if piece == raw else piece.decode("utf-8", "replace") for piece in out]
@@ -135,43 +122,35 @@ class ResponsesSocket:
         assert self._response is not None
         return self._response.keep_alive().decode("utf-8", "replace")
 
-    def _remember_texts(self, *texts: str) -> None:
-        """Remember what the model was given to read, including what the last answer added."""
-        read_by_model = self._read_by_model if self._response is None else self._response.read_by_model
-        self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts]))
-
     def _begin(self) -> None:
         self._remember_texts()
         question = replace(
             read_request(self._request), used_ids=frozenset(self._used), read_by_model=self._read_by_model
         )
         self._response = Response(
-            "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._note_outcome
+            "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._refusals.remember
         )
         self._started = False
 
-    def _note_outcome(self, outcome: Outcome) -> None:
-        self._refusals.remember(outcome)
-        self._remember_id(outcome.id)
+    def _remember_texts(self, *texts: str) -> None:
+        """Remember what the model was given to read, including what the last answer added."""
+        read_by_model = self._read_by_model if self._response is None else self._response.read_by_model
+        self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts][-_MOST_TEXTS:], _MOST_TEXTS_LENGTH))
 
-    def _remember_id(self, identity: str) -> None:
-        if identity in self._used:
-            return
-        self._used[identity] = None
-        self._used_length += len(identity)
-        while self._used_length > _MOST_IDS_LENGTH:
-            oldest = next(iter(self._used))
-            del self._used[oldest]
-            self._used_length -= len(oldest)
+    def _remember_ids(self, ids: Iterable[str]) -> None:
+        self._used = dict.fromkeys(_newest([*self._used | dict.fromkeys(ids)], _MOST_IDS_LENGTH))
 
 
-def _newest(texts: list[str]) -> list[str]:
-    """The newest texts that fit into the limits."""
-    kept = texts[-_MOST_TEXTS:]
-    length = sum(map(len, kept))
-    while len(kept) > 1 and length > _MOST_TEXTS_LENGTH:
-        length -= len(kept.pop(0))
-    return kept
+def _newest(texts: list[str], most: int) -> list[str]:
+    """The newest texts that fit into the limit, and the newest in any case."""
+    kept: list[str] = []
+    length = 0
+    for text in reversed(texts):
+        length += len(text)
+        if kept and length > most:
+            break
+        kept.append(text)
+    return kept[::-1]
 
 
 def _items(request: dict[str, Any]) -> list[dict[str, Any]]:

@@ -49,8 +49,8 @@ JOINED = (
 NO_END = (ENGINE + "protocols/chat.py", "out = super().end()", "out = list[bytes]()")
 NO_LIMIT = (
     ENGINE + "body.py",
-    "self._limit, self.decoder, self._outcomes, self._text = limit,",
-    "self._limit, self.decoder, self._outcomes, self._text = 10**12,",
+    "self._limit, self._decoder, self._outcomes, self._searched = limit,",
+    "self._limit, self._decoder, self._outcomes, self._searched = 10**12,",
 )
 
 MUTATIONS = (
@@ -101,7 +101,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "corrupt gzip in the middle", "test_lies.py gzip and broken", "a decoder that fails lets the bytes pass",
-        ((ENGINE + "sniff.py", "return [*self._decide(_CHAT), *self._body.undecodable(error, chunk)]", "raise"),),
+        ((ENGINE + "body.py", "            self._rest += chunk\n            return self._give_up(error)\n", "            raise\n"),),
     ),
     Mutation(
         "invalid UTF-8", "test_lies.py invalid_utf_8", "bytes that are no text are read as U+FFFD",

@@ -22,8 +22,8 @@ from ..policy import Policy
 from ..recording import store
 from ..request.request import decode, read_request, seed_of
 from ..shown import LINE, shown
+from ..sizes import MOST_CALLS
 from ..tools.declared import Tool, Tools
-from ..wire.events import MOST_CALLS
 from . import inputs
 
 _MOST_REASONS = 5

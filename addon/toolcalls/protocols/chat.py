@@ -24,9 +24,8 @@ from ..request.limit import tokens_of_chat
 from ..request.request import Request
 from ..wire import sse
 from ..wire.events import Event
-from . import chat_delta
-from .chat_delta import CALLS, SHOWN, THOUGHTS
-from .chat_document import joined_choices, write_choice
+from . import chat_choice
+from .chat_choice import CALLS, SHOWN, THOUGHTS, joined_choices, write_choice
 from .chat_hosts import HostCalls, may_be_hosts
 from .content import read_content
 from .errors import error_in
@@ -146,14 +145,14 @@ class Chat(Protocol):
         delta: Json = choice.get("delta") or {}
         again = "message" in choice or not isinstance(delta, dict)
         if again:
-            delta, again = chat_delta.delta_of(choice)
+            delta, again = chat_choice.delta_of(choice)
         calls = bool(delta.get("tool_calls") or delta.get("function_call"))
         number, only = choice.get("index"), self._request.choices == 1
         number = number if type(number) is int else None
         index = 0 if only else number or 0
         state = self._choices.get(index) or self._new_choice(index)
         if delta is choice.get("message"):
-            delta = chat_delta.without_repeated(delta, text=state.has_text, reasoning=state.has_reasoning)
+            delta = chat_choice.without_repeated(delta, text=state.has_text, reasoning=state.has_reasoning)
         parts = self._read_delta(state, chunk, choice, delta, again)
         if calls and only:
             self._calling = (number or 0) if self._calling is None else self._calling
@@ -184,17 +183,17 @@ class Chat(Protocol):
         calls = delta.get("tool_calls") or delta.get("function_call")
         if isinstance(text, str):
             dropped = calls and self._policy.null_content and self._document is None
-            parts += [Text(text, choice=index)] if text and not dropped else []
+            parts += [Text(text)] if text and not dropped else []
         elif text:
             for one in read_content(text if isinstance(text, list) else [text]):
-                one.body, one.choice = one.body if isinstance(text, list) else {"content": text}, index
+                one.body = one.body if isinstance(text, list) else {"content": text}
                 parts.append(one)
         state.has_text = state.has_text or bool(text)
         if calls:
             parts += self._read_calls(state, delta, again)
         more = {} if usual else {key: delta[key] for key in delta.keys() - _KNOWN if delta[key]}
         if reason or (self._document and reason is not None):
-            parts += [Other(body=more, quiet=True, choice=index)] if more else []
+            parts += [Other(body=more, quiet=True)] if more else []
             state.stop = _stop(index, chunk, choice, str(reason))
             parts.append(state.stop)
         elif more or chunk.get("usage") or choice.get("logprobs") or not choice.keys() <= _CHOICE:
@@ -202,19 +201,22 @@ class Chat(Protocol):
         if delta.get("role") and not state.has_role:
             state.has_role = True
             # It goes at once: the SDKs need the choices to begin in their order.
-            parts = [Other(body={"role": delta["role"]}, quiet=True, choice=index), *parts]
-        return parts or [Other(quiet=True, choice=index)]
+            parts = [Other(body={"role": delta["role"]}, quiet=True), *parts]
+        parts = parts or [Other(quiet=True)]
+        for part in parts:
+            part.choice = index
+        return parts
 
     def _read_besides(self, state: _Choice, delta: Json) -> list[Part]:
         """What a delta says before its text: reasoning, a refusal, citations, audio."""
-        parts = chat_delta.thoughts(delta, state.index)
+        parts = chat_choice.thoughts(delta)
         state.has_reasoning = state.has_reasoning or bool(parts)
         shown = {key: delta[key] for key in SHOWN if delta.get(key)}
         state.refused = state.refused or bool(delta.get("refusal"))
-        if delta.get("refusal") or any(map(chat_delta.says, shown.values())):
+        if delta.get("refusal") or any(map(chat_choice.says, shown.values())):
             audio = delta.get("audio")
             spoken = shown_text(audio.get("transcript")) if isinstance(audio, dict) else ""
-            parts.append(Other(body=shown, shown=spoken, refusal=bool(delta.get("refusal")), choice=state.index))
+            parts.append(Other(body=shown, shown=spoken, refusal=bool(delta.get("refusal"))))
         return parts
 
     def _read_more(self, state: _Choice, chunk: Json, choice: Json, more: Json, *, said: bool) -> list[Part]:
@@ -223,10 +225,9 @@ class Chat(Protocol):
         beside = {key for key, value in choice.items() if value and key not in _CHOICE} | more.keys()
         logprobs = bool(choice.get("logprobs"))
         if usage and state.stop and self.answers[index].stops and not (beside or logprobs or said):
-            return [Stop(state.stop.reason, state.stop.finish, {"usage": usage}, choice=index)]
+            return [Stop(state.stop.reason, state.stop.finish, {"usage": usage})]
         body = _with_choice(chunk, {**choice, "index": index, "delta": more})
-        waits = logprobs or said
-        return [Other(body=body, quiet=True, waits=waits, choice=index)] if beside or logprobs or usage else []
+        return [Other(body=body, quiet=True, waits=logprobs or said)] if beside or logprobs or usage else []
 
     def _read_calls(self, state: _Choice, delta: Json, again: bool) -> list[Part]:
         calls = delta.get("tool_calls")
@@ -235,10 +236,10 @@ class Chat(Protocol):
         for number, entry in enumerate(entries):
             if not isinstance(entry, dict):
                 continue
-            fragment = chat_delta.fragment_of(entry, state.index)
+            fragment = chat_choice.fragment_of(entry)
             if (state.hosts.indices or may_be_hosts(entry)) and state.hosts.take(entry, fragment):
                 if not again or self._document:
-                    parts.append(Other(body={"tool_calls": [entry]}, waits=True, choice=state.index))
+                    parts.append(Other(body={"tool_calls": [entry]}, waits=True))
                 continue
             if self._document is not None:
                 fragment.slot, fragment.whole = number, True
@@ -330,7 +331,7 @@ class Chat(Protocol):
 
     def _write_call(self, part: Decided) -> bytes:
         state = self._choices[part.choice]
-        entry = chat_delta.written_call(part)
+        entry = chat_choice.written_call(part)
         if state.writes_legacy:
             return self._chunk(part.choice, {"function_call": entry["function"]})
         return self._chunk(part.choice, {"tool_calls": [{"index": state.index_of(part.number), **entry}]})
@@ -340,7 +341,7 @@ class Chat(Protocol):
             return b""
         function = {"name": part.name} if part.begins else {}
         named = {"id": part.id, "type": "function"} if part.begins else {}
-        function = chat_delta.beside(part.body, {**function, "arguments": part.arguments})
+        function = chat_choice.beside(part.body, {**function, "arguments": part.arguments})
         index = self._choices[part.choice].index_of(part.number)
         return self._chunk(part.choice, {"tool_calls": [{"index": index, **named, **function}]})
 
@@ -352,7 +353,7 @@ class Chat(Protocol):
         named = {"id": part.id, "type": "function"} if part.id else {}
         place = {} if index is None else {"index": index}
         return self._chunk(
-            part.choice, {"tool_calls": [{**place, **named, **chat_delta.beside(part.body, function)}]}
+            part.choice, {"tool_calls": [{**place, **named, **chat_choice.beside(part.body, function)}]}
         )
 
     def _chunk(self, choice: int, delta: Json, reason: str | None = None) -> bytes:
@@ -421,7 +422,7 @@ def _renamed(chunk: Json, reason: str) -> list[Event]:
     if reason in FOREIGN_REASONS:
         return [_event({**chunk, "choices": choices})]
     choices = [{**one, "finish_reason": None} if one.get("finish_reason") == reason else one for one in choices]
-    says = any(value for one in choices for key, value in chat_delta.delta_of(one)[0].items() if key not in _IDLE)
+    says = any(value for one in choices for key, value in chat_choice.delta_of(one)[0].items() if key not in _IDLE)
     error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
     return [*([_event({**chunk, "choices": choices})] if says else []), _event({"error": error})]
 
@@ -430,4 +431,4 @@ def _stop(index: int, chunk: Json, choice: Json, reason: str) -> Stop:
     """A router keeps the reason of its upstream beside its own."""
     finish = Finish.CUT if Finish.of(choice.get("native_finish_reason")) is Finish.CUT else Finish.of(reason)
     body = _with_choice(chunk, {**choice, "index": index, "delta": {}})
-    return Stop(reason, finish, body, choice=index, failed=reason == _FAILED)
+    return Stop(reason, finish, body, failed=reason == _FAILED)

@@ -21,9 +21,10 @@ from ..outcome import Outcome
 from ..parts import Fragment, Part, SourceEvent, Stop, Text, read_together
 from ..policy import Policy
 from ..request.request import Request
+from ..sizes import LimitReached
 from ..tail import Tail
 from ..wire import sse
-from ..wire.events import Event, LimitReached
+from ..wire.events import Event
 from ..wire.framing import SSE, Framing
 from .errors import ERROR_EVENTS, error_in, error_in_text
 

@@ -23,8 +23,9 @@ from ..payload import index_of, string_of
 from ..policy import Policy
 from ..reasons import CUT_INSIDE, PIECES_UNCLEAR
 from ..request.request import Request
+from ..sizes import LimitReached
 from ..wire import sse
-from ..wire.events import Event, LimitReached
+from ..wire.events import Event
 from .errors import ERROR, error_in, error_in_text
 from .protocol import Protocol
 from .zai_block import BLOCK_END, Block, place_of_rest
@@ -318,10 +319,10 @@ class Zai(Protocol):
         ran = set[int]()
         for identity, name, behind in self._ran:
             alike = (call.id == identity if identity else call.name == name for call in calls)
-            mine = [call.first for call, same in zip(calls, alike, strict=True) if same and call.first < behind]
-            ran.update(mine[-1:])
+            mine = [call.first.number for call, same in zip(calls, alike, strict=True) if same]
+            ran.update([number for number in mine if number < behind][-1:])
         for call in calls:
-            if self._is_clients(call.name) and call.first not in ran:
+            if self._is_clients(call.name) and call.first.number not in ran:
                 one = Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True)
                 one.refusal, one.steps, half = call.refusal, call.steps, None
                 told.append(one)

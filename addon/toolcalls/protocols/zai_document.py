@@ -13,7 +13,7 @@ from enum import Enum
 from typing import Final
 
 from ..parts import Text, Thought
-from ..wire.events import LimitReached
+from ..sizes import LimitReached
 from .zai_block import BLOCK_END, CODEC, Block, joined, read_block
 
 BLOCK_TAG: Final = "<glm_block"

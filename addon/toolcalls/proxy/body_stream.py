@@ -95,9 +95,9 @@ class BodyStream:
             # Nearly every chunk of nearly every answer.
             self.transcript.add(chunk, out, arrived)
             return out
-        if not self.may_hold(self, self.response.unsent_bytes):
+        if not self.may_hold(self, self.response.held_bytes):
             out = [*out, *self.response.stop_holding()]
-            self.may_hold(self, self.response.unsent_bytes)
+            self.may_hold(self, self.response.held_bytes)
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         self.transcript.add(chunk, out, arrived)

@@ -20,8 +20,8 @@ from ..request.mend import mend_request
 from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
 from ..request.request import Request, Seed, decode, read_request
+from ..sizes import MOST_CALLS
 from ..wire.encoding import Corrupt, Inflated, decode_whole, readable
-from ..wire.events import MOST_CALLS
 from . import advice, content_view
 from .body_stream import ANSWERS, BodyStream, HeldBytes, passing
 from .content_view import content

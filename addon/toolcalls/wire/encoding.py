@@ -10,9 +10,10 @@ import zlib
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
-from typing import Protocol
+from typing import NamedTuple
 
 from . import zstd
+from .zstd import CodedFrame
 
 MIB = 1024 * 1024
 
@@ -41,50 +42,10 @@ class Inflated(Corrupt):
         self.before = before
 
 
-class Codec(Protocol):
-    slice: int
-    """How many bytes are decoded at once: so few that their output fits into memory in any case."""
+class _BrotliFrame:
+    """A Brotli stream in the form that the decoders of the other encodings have."""
 
-    @property
-    def ended(self) -> bool:
-        """Whether the end of the encoded data was reached."""
-
-    def step(self, data: bytes) -> bytes:
-        """Decode these bytes; raises on corrupt data."""
-
-
-class _Zlib:
-    """gzip, and both forms of deflate (zlib-wrapped, or raw as some servers send it)."""
-
-    __slots__ = ("_object", "_started")
-
-    slice = 1024  # a byte decodes to at most 1032
-
-    def __init__(self, bits: int) -> None:
-        self._object = zlib.decompressobj(bits)
-        self._started = bits != zlib.MAX_WBITS
-
-    @property
-    def ended(self) -> bool:
-        return self._object.eof
-
-    def step(self, data: bytes) -> bytes:
-        if not self._started and data:
-            self._started = True
-            if data[0] & 0x0F != 8:
-                self._object = zlib.decompressobj(-zlib.MAX_WBITS)
-        decoded = self._object.decompress(data)
-        while self._object.eof and self._object.unused_data:
-            following = self._object.unused_data
-            self._object = zlib.decompressobj(zlib.MAX_WBITS | 16)
-            decoded += self._object.decompress(following)
-        return decoded
-
-
-class _Brotli:
-    __slots__ = ("_object",)
-
-    slice = 16  # ten bytes can decode to 16 MiB; only Brotli 1.2 and newer can limit the output
+    unused_data = b""
 
     def __init__(self) -> None:
         import brotli  # mitmproxy brings it; loaded only if an upstream uses it
@@ -92,75 +53,72 @@ class _Brotli:
         self._object = brotli.Decompressor()
 
     @property
-    def ended(self) -> bool:
+    def eof(self) -> bool:
         return bool(self._object.is_finished())
 
-    def step(self, data: bytes) -> bytes:
+    def decompress(self, data: bytes, /) -> bytes:
         return bytes(self._object.process(data))
 
 
-class _Zstd:
-    """A sequence of zstd frames: some servers end a frame with each flush."""
-
-    __slots__ = ("_frame", "_frames")
-
-    slice = 256  # a block of four bytes can decode to 128 KiB
-
-    def __init__(self) -> None:
-        frames = zstd.frames(MAX_WINDOW)
-        assert frames is not None, "nobody asks for a codec that is not there"
-        self._frames = frames
-        self._frame = frames()
-
-    @property
-    def ended(self) -> bool:
-        return self._frame.eof
-
-    def step(self, data: bytes) -> bytes:
-        decoded = []
-        while data:
-            if self._frame.eof:
-                self._frame = self._frames()
-            decoded.append(self._frame.decompress(data))
-            data = self._frame.unused_data
-        return b"".join(decoded)
+def _gzip(_: bytes) -> CodedFrame:
+    return zlib.decompressobj(zlib.MAX_WBITS | 16)
 
 
-_CODECS: dict[str, Callable[[], Codec]] = {
-    "gzip": lambda: _Zlib(zlib.MAX_WBITS | 16),
-    "x-gzip": lambda: _Zlib(zlib.MAX_WBITS | 16),
-    "deflate": lambda: _Zlib(zlib.MAX_WBITS),
-    "br": _Brotli,
-    "zstd": _Zstd,
+def _deflate(first: bytes) -> CodedFrame:
+    """Some servers send it raw, not wrapped as the standard wants it."""
+    return zlib.decompressobj(zlib.MAX_WBITS if first[0] & 0x0F == 8 else -zlib.MAX_WBITS)
+
+
+def _zstd(_: bytes) -> CodedFrame:
+    make = zstd.frames(MAX_WINDOW)
+    assert make is not None, "nobody asks for a codec that is not there"
+    return make()
+
+
+class Codec(NamedTuple):
+    """`slice`: how many bytes are decoded at once, so few that their output fits into memory in any case.
+
+    `make`: the decoder of the gzip member or zstd frame that begins with these bytes. Some servers end one with each
+    flush.
+    """
+
+    slice: int
+    make: Callable[[bytes], CodedFrame]
+
+
+_GZIP = Codec(1024, _gzip)  # a byte decodes to at most 1032
+_CODECS = {
+    "gzip": _GZIP,
+    "x-gzip": _GZIP,
+    "deflate": Codec(1024, _deflate),
+    "br": Codec(16, lambda _: _BrotliFrame()),  # ten bytes can decode to 16 MiB
+    "zstd": Codec(256, _zstd),  # a block of four bytes can decode to 128 KiB
 }
 
 
 class Decoder:
     """One content encoding, undone chunk by chunk; the result does not depend on how the network cut the chunks."""
 
-    __slots__ = ("_codec", "_made", "_name", "_ratio", "_room", "_took")
-
     def __init__(self, name: str, codec: Codec, room: int = MAX_INFLATED, ratio: int = MAX_RATIO) -> None:
-        self._name = name
-        self._codec = codec
-        self._room = room
-        self._ratio = ratio
+        self._name, self._codec, self._room, self._ratio = name, codec, room, ratio
+        self._frame: CodedFrame | None = None
         self._took = self._made = 0
 
     @property
     def ended(self) -> bool:
-        return self._codec.ended
+        """Whether the end of the encoded data was reached."""
+        return self._frame is not None and self._frame.eof
 
     def decode(self, data: bytes) -> bytes:
         """Decode a chunk; raises Corrupt, or Inflated if the output exceeds the limit."""
-        step, slice = self._codec.step, self._codec.slice
+        slice = self._codec.slice
         decoded: list[bytes] = []
         at = 0
         while at < len(data):
             # Slices are counted from the beginning of the stream, and the limit is checked only after whole ones.
             taken = data[at : at + slice - self._took % slice]
             try:
-                piece = step(taken)
+                piece = self._step(taken)
             except Exception as error:
                 raise Corrupt(str(error)) from error
             at += len(taken)
@@ -172,9 +130,17 @@ class Decoder:
                     f"{self._took:,} bytes of {self._name} decompress to more than {most // MIB} MiB",
                     b"".join(decoded),
                 )
-            if piece:
-                decoded.append(piece)
-        return decoded[0] if len(decoded) == 1 else b"".join(decoded)
+            decoded.append(piece)
+        return b"".join(decoded)
+
+    def _step(self, data: bytes) -> bytes:
+        decoded: list[bytes] = []
+        while data:
+            if self._frame is None or self._frame.eof:
+                self._frame = self._codec.make(data)
+            decoded.append(self._frame.decompress(data))
+            data = self._frame.unused_data
+        return b"".join(decoded)
 
 
 def readable(encoding: str) -> bool:
@@ -194,8 +160,8 @@ def _is_there(name: str) -> bool:
 def decoder(encoding: str, *limits: int) -> Decoder | None:
     """The decoder of one content encoding, with the `room` and `ratio` given; None if there is nothing to undo."""
     name = encoding.strip().lower()
-    make = _CODECS.get(name)
-    return Decoder(name, make(), *limits) if make and readable(encoding) else None
+    codec = _CODECS.get(name)
+    return Decoder(name, codec, *limits) if codec and readable(encoding) else None
 
 
 def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:

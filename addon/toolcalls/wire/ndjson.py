@@ -11,15 +11,9 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 
 
 def split(block: bytes) -> list[bytes]:
-    """Cut a block into its lines, each with its line end."""
-    return block.splitlines(keepends=True) if b"\r" not in block else _split_at_lf(block)
-
-
-def _split_at_lf(block: bytes) -> list[bytes]:
-    """Split at LF only: a CR alone ends no line of JSON."""
-    pieces = block.split(b"\n")
-    last = pieces.pop()
-    lines = [piece + b"\n" for piece in pieces]
+    """Cut a block into its lines, each with its line end: an LF, because a CR alone ends no line of JSON."""
+    *lines, last = block.split(b"\n")
+    lines = [line + b"\n" for line in lines]
     return [*lines, last] if last else lines
 
 

@@ -17,76 +17,61 @@ from itertools import pairwise
 from .events import Event, in_one_line
 
 BOM = b"\xef\xbb\xbf"
-_LF, _CR = b"\n\r"
 _BLANK_LINES = (b"\n\n", b"\n\r\n", b"\n\r", b"\r\r")
 """The ends of bytes whose last line is blank."""
-_LONG_EVENT = 400
 _HUGE_EVENT = 64 * 1024
 _FEW_LINES = 4
 
 _WRAPPED = "data:"
 _MOST_WRAPPERS = 3
 
-_LONE_CR = re.compile(rb"\r(?!\n)")
-"""A CR that ends a line, or the CR of a CRLF whose LF has not arrived."""
 # Atomic groups: a CRLF must never be read as two line ends.
 _BLANK_LINE = re.compile(rb"\r\r|(?>\r\n|\n)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMMENTS = re.compile(rb"(?>(?>:[^\r\n]*+)?+[\r\n])*+\s*+")
-_LF_EVENT = re.compile(rb".*+\n(?>.++\n)*+\n|(?s:.++)")
-_CRLF_EVENT = re.compile(rb".*+\n(?>(?!\r\n).++\n)*+\r?\n|(?s:.++)")
-"""An event of a block without CR, or without lone CR: lines up to a blank one, or a rest without a blank line."""
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
     """The offset after the last complete event of the block, searched from `start`; -1 if there is none."""
     if block.endswith(b"\n\n") and not block.endswith(b"\n\n\n") and block.find(b"\r", start) < 0:
         return len(block)
-    if _has_lone_cr(block, start):
+    line_end = _line_end(block, start)
+    if not line_end:
         # A CR after an LF is half of a CRLF: without its LF the event is not complete.
         most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
-        ends = [match.end() for match in _BLANK_LINE.finditer(block, start)]
+        ends = (match.end() for match in _BLANK_LINE.finditer(block, start))
         return max((end for end in ends if end <= most), default=-1)
-    end = _end_of_last_blank_line(block, start)
-    if end < 0:
-        return -1
-    line_ends = block[len(block[:end].rstrip(b"\r\n")) : end]
-    if line_ends.count(b"\n") % 2:
-        # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
-        end -= 2 if line_ends.endswith(b"\r\n") else 1
-    return end
-
-
-def _has_lone_cr(block: bytes | bytearray, start: int = 0) -> bool:
-    return block.find(b"\r", start) >= 0 and _LONE_CR.search(block, start) is not None
-
-
-def _end_of_last_blank_line(block: bytes | bytearray, start: int) -> int:
-    """The offset after the last LF that follows another line end; -1 if there is none after `start`."""
-    at = len(block)
-    # One byte at a time is much faster, as long as there are few lines.
-    for _ in range(_FEW_LINES):
-        at = block.rfind(b"\n", start, at)
-        if at <= start:
-            return -1
-        before = at - 2 if block[at - 1] == _CR else at - 1
-        if before >= start and block[before] == _LF:
-            return at + 1
-    found = max((block.rfind(blank, start, at), len(blank)) for blank in (b"\n\n", b"\n\r\n"))
-    return sum(found) if found[0] >= 0 else -1
+    size = len(line_end)
+    found = block.rfind(line_end * 2, start)
+    at = end = found + 2 * size
+    while block.endswith(line_end, start, at):
+        at -= size
+    # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
+    return end - (end - at) % (2 * size) if found >= 0 else -1
 
 
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
     if block.find(b"\n\n") == len(block) - 2 and block.find(b"\r") < 0:
         return [block]
-    if _has_lone_cr(block):
+    line_end = _line_end(block, 0)
+    if not line_end:
         ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
         return [block[start:end] for start, end in pairwise(ends) if start < end]
-    blank_line, event = (b"\n\r\n", _CRLF_EVENT) if b"\r" in block else (b"\n\n", _LF_EVENT)
-    if block.find(blank_line, 0, _LONG_EVENT) < 0:
-        return _split_long(block)
-    return event.findall(block)
+    blank, size, start = line_end * 2, len(line_end) * 2, 0
+    events = []
+    while (end := block.find(blank, start) + size) >= size:
+        events.append(block[start:end])
+        start = end
+    return [*events, block[start:]] if start < len(block) else events
+
+
+def _line_end(block: bytes | bytearray, start: int) -> bytes:
+    """How all lines end: with LF or with CRLF; empty if they differ, or end otherwise."""
+    if block.find(b"\r", start) < 0:
+        return b"\n"
+    count = block.count(b"\r\n", start)
+    return b"\r\n" if count == block.count(b"\r", start) == block.count(b"\n", start) else b""
 
 
 def count_lines(raw: bytes) -> int:
@@ -95,21 +80,6 @@ def count_lines(raw: bytes) -> int:
     while at >= 0 and lines < _FEW_LINES:
         lines, at = lines + 1, raw.find(b"\n", at + 1)
     return (raw.count(b"\n") if at >= 0 else lines) + (raw.count(b"\r") if b"\r" in raw else 0)
-
-
-def _split_long(block: bytes) -> list[bytes]:
-    """Split a block of long events: searching for one byte is several times faster than a pattern."""
-    events = []
-    start = at = 0
-    while (at := block.find(b"\n", at) + 1) > 0:
-        blank = 1 if block.startswith(b"\n", at) else 2 if block.startswith(b"\r\n", at) else 0
-        if blank:
-            at += blank
-            events.append(block[start:at])
-            start = at
-    if start < len(block):
-        events.append(block[start:])
-    return events
 
 
 def read_event(raw: bytes) -> Event:

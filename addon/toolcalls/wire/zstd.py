@@ -14,8 +14,8 @@ LIBRARIES: Final = ("compression.zstd", "backports.zstd", "zstandard")
 """The first that is installed is used."""
 
 
-class ZstdFrame(Protocol):
-    """The decoder of one frame; all these libraries have objects of this form."""
+class CodedFrame(Protocol):
+    """The decoder of one frame; all these libraries, and zlib, have objects of this form."""
 
     @property
     def eof(self) -> bool: ...
@@ -26,7 +26,7 @@ class ZstdFrame(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], ZstdFrame] | None:
+def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], CodedFrame] | None:
     """The factory for decoders of one frame, with a `window` of at most this many bytes; None without a library."""
     library = _library(names)
     if library is None:
@@ -34,7 +34,7 @@ def frames(window: int, names: tuple[str, ...] = LIBRARIES) -> Callable[[], Zstd
     if hasattr(library, "DecompressionParameter"):
         options = {library.DecompressionParameter.window_log_max: window.bit_length() - 1}
         return lambda: library.ZstdDecompressor(options=options)
-    make: Callable[[], ZstdFrame] = library.ZstdDecompressor(max_window_size=window).decompressobj
+    make: Callable[[], CodedFrame] = library.ZstdDecompressor(max_window_size=window).decompressobj
     return make
 
 

@@ -14,8 +14,8 @@ from ...parts import Fragment, Json, Other, Part, Stop, Text, Thought
 from ...payload import shown_text, string_of
 from ...request.limit import tokens_in
 from ...request.read_by_model import ReadByModel
+from ...sizes import MOST_CALLS, LimitReached
 from ...textcalls.tokens import without_tokens
-from ...wire.events import MOST_CALLS, LimitReached
 from .events import ADDED, ARGUMENTS, CITED, ENDED, FAILED, FAMILIES, Incoming
 from .items import (
     CALL,
