@@ -13,6 +13,7 @@ from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.recording import store
 from toolcalls.wire import sse
+from toolcalls.wire.events import in_one_line
 
 Json = dict[str, Any]
 DIRECTORIES = store.find(Path(__file__).parents[1] / "recordings")
@@ -23,7 +24,7 @@ ARGUMENTS = json.dumps(VALUE, ensure_ascii=False)
 
 def event(said: Json, kind: str = "", *, ascii_only: bool = False) -> bytes:
     head = f"event: {kind}\n" if kind else ""
-    data = json.dumps(said, ensure_ascii=ascii_only, separators=(",", ":"))
+    data = in_one_line(json.dumps(said, ensure_ascii=ascii_only, separators=(",", ":")))
     return f"{head}data: {data}\n\n".encode("utf-8", "backslashreplace")
 
 
@@ -173,4 +174,4 @@ def test_a_response_that_states_other_arguments_than_its_deltas_is_made_to_agree
     chunks[-3] = upstream("responses", ["{}"])[-3].replace(b'"sequence_number":3', b'"sequence_number":9000')
     out, answer = run("responses", chunks)
     assert [outcome.steps for outcome in answer.outcomes] == [("carriers made to agree",)]
-    assert b"".join(out).count(json.dumps(ARGUMENTS, ensure_ascii=False).encode()) == 4
+    assert b"".join(out).count(in_one_line(json.dumps(ARGUMENTS, ensure_ascii=False)).encode()) == 4

@@ -110,7 +110,7 @@ def test_a_part_whose_type_is_no_text_and_a_number_that_python_cannot_write() ->
     assert answer.failure is None
     body = b"data: {'id': 'c', 'created': " + b"7" * 5_000 + b", 'choices': []}\n\n"
     answer = Response("chat")
-    assert feed(answer, [body]) == body
+    assert feed(answer, [body]) == b'data: {"id":"c","created":' + b"7" * 5_000 + b',"choices":[]}\n\n'
     assert answer.failure is None
 
 

@@ -30,6 +30,8 @@ _QUOTES: Final = "`'\"‘“«"
 """A block right after one of these is quoted as an example."""
 
 _TAG = re.compile(r"<(?:glm_block|details|g[lm_block]{0,7}+\Z|d[etails]{0,6}+\Z|\Z)")
+_WRAPPER_TAG = re.compile(r"<(?:details|d[etails]{0,6}+\Z|\Z)")
+"""What the model writes is never a block."""
 _ATTRIBUTES: Final = r'(?:[^\S\n](?>[^">\n]|"[^"\n]{0,1024}"){0,1024}+)?'
 _BLOCK = re.compile(rf'<glm_block{_ATTRIBUTES}(?:>\s*+(?:(\{{)\s*+(?:["}}]|(\Z))|(\Z))|(?:"[^"\n]*+)?(\Z))')
 _WRAPPER = re.compile(rf'<details({_ATTRIBUTES})(?:>|(?:"[^"\n]*+)?(\Z))')
@@ -258,7 +260,8 @@ class Document:
     def _read_text(self, part: _Element) -> bool:
         text, base = self.units.read(part.at), part.at
         end, opened = len(text), _NOTHING
-        for tag in _TAG.finditer(text):
+        by_model = self._origins[-1][1] is Origin.MODEL and self._origins[-1][0] <= base
+        for tag in (_WRAPPER_TAG if by_model else _TAG).finditer(text):
             opened = self._opening(part, text, tag.start())
             if opened != _NOTHING:
                 end = tag.start()

@@ -197,6 +197,7 @@ class Responses(Protocol):
             return body
         kind = "response.failed" if response.get("error") else _KINDS.get(status, "response.done")
         source = Incoming(body, [], {"response": response}, kind, kind)
+        self._writer.in_document = True
         self._finish_with(source, source.finish, streamed=False)
         made = self._items.output(output, failed=source.status in FAILED)
         if made == output:

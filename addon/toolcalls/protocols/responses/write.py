@@ -67,6 +67,8 @@ class Writer:
         """The response was cut off; it failed, so that a call that is not complete gets no end."""
         self.left_alone = False
         """A call went as it came, because the options say so: no end is made up."""
+        self.in_document = False
+        """Only what the items become counts: a document has no events."""
 
     def write(self, part: Part) -> list[bytes]:
         """The events of one part."""
@@ -108,7 +110,7 @@ class Writer:
         return self.written({"type": kind, NUMBER: self._next(wanted), **fields}, kind)
 
     def written(self, message: Json, kind: str) -> bytes:
-        return self._framing.write(payload.write(message), kind)
+        return b"" if self.in_document else self._framing.write(payload.write(message), kind)
 
     def in_order(self, source: Incoming) -> bytes:
         """An event that needs nothing but a number in order, if it has a number (`keepalive`, `error`)."""
