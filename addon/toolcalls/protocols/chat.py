@@ -14,6 +14,7 @@ from typing import Final
 
 from .. import payload
 from ..finish_reason import FinishWords
+from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, read_together
@@ -303,7 +304,7 @@ class Chat(Protocol):
         return _written({"error": error})
 
     def write_broken(self, event: Event, meant: Json) -> Event:
-        text = payload.write(meant)
+        text = strict.write(meant)
         data = event.data or ""
         usual = '"choices"' in data and "{'" not in data and payload.read_glued(data) is None
         # The broken part does not concern a call, and an answer without a call passes unchanged.

@@ -273,7 +273,8 @@ class Messages(Protocol):
         return _written({"type": "error", "error": error})
 
     def write_broken(self, event: Event, meant: Json) -> Event:
-        return Event(_written(meant), payload.write(meant), meant["type"]) if meant.get("type") in _EVENTS else event
+        kind, text = meant.get("type"), strict.write(meant)
+        return Event(sse.write(text, kind), text, kind) if kind in _EVENTS else event
 
     # Writing
 

@@ -269,8 +269,10 @@ class Protocol(ABC):
         broken = payload.read_broken(data) if value is None and text.startswith("{") else None
         if broken is not None:
             meant = self.write_broken(event, broken)
-            self._mender.mended_events += meant is not event
-            return [event.raw] if meant is event else self.take(meant)
+            if meant.data == data:  # It is left as it is, or has a number that Python cannot read.
+                return [event.raw]
+            self._mender.mended_events += 1
+            return self.take(meant)
         if not sse.is_ended(event.raw):
             return self.end(event.raw)
         return [event.raw]

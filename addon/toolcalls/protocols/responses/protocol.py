@@ -17,6 +17,7 @@ from typing import Final
 
 from ... import payload
 from ...finish_reason import FinishWords
+from ...mend import strict
 from ...mend.finish import Finish
 from ...mend.mender import Mender
 from ...parts import Json, Part, Stop, Text
@@ -184,7 +185,7 @@ class Responses(Protocol):
         return self._fail_with(error, event.raw)
 
     def write_broken(self, event: Event, meant: Json) -> Event:
-        text = payload.write(meant)
+        text = strict.write(meant)
         return Event(sse.write(text, event.type), text, event.type)
 
     # A document
