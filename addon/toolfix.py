@@ -37,7 +37,7 @@ class Toolfix:
         self.settings = Settings()
         self.reporter = Reporter(self.settings)
         self.http = HttpFlows(self.settings, self.reporter, refusals, ReasoningMemory())
-        self.websockets = WebSocketFlows(self.settings, self.reporter, refusals)
+        self.websockets = WebSocketFlows(self.settings, self.reporter, refusals, self.http.held)
         self.remove_view: Callable[[], None] | None = None
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
 

@@ -117,6 +117,15 @@ class ResponsesSocket:
         """Whether a tool call is held back right now."""
         return self._response is not None and self._response.holding
 
+    @property
+    def held_bytes(self) -> int:
+        return 0 if self._response is None else self._response.held_bytes
+
+    def stop_holding(self) -> list[str]:
+        """The messages that are held, as they arrived; the rest of this answer passes."""
+        held = [] if self._response is None else self._response.stop_holding()
+        return [piece.decode("utf-8", "replace") for piece in held]
+
     def keep_alive(self) -> str:
         """A message of the protocol without new content, sent to the client while a call is held."""
         assert self._response is not None

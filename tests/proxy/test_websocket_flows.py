@@ -9,7 +9,7 @@ from mitmproxy.websocket import WebSocketMessage
 from wsproto.frame_protocol import Opcode
 
 from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
-from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS
+from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS, HeldBytes
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
 from toolcalls.proxy.websocket_flows import KeptMessages, WebSocketFlows
@@ -29,7 +29,7 @@ def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
     now = 0.0
     settings = Settings()
     settings.mode = "repair"
-    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), clock=lambda: now)
+    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), HeldBytes(), clock=lambda: now)
     flow = tflow.twebsocketflow()
     assert flow.websocket
     flow.websocket.messages.clear()
@@ -50,6 +50,28 @@ def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
     assert kinds.count("response.in_progress") == kinds.index("response.output_item.added") - 1
     body = b"".join(sse.write(text, json.loads(text)["type"]) for text in got)
     assert [json.loads(arguments) for _, arguments in PROTOCOLS["responses"].calls(body)] == [RIGHT]
+
+
+def test_a_socket_passes_what_comes_if_the_process_holds_enough() -> None:
+    settings, held = Settings(), HeldBytes()
+    settings.mode = "repair"
+    held.fits(WebSocketFlows, 10**12, 10**13)
+    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), held)
+    flow = tflow.twebsocketflow()
+    assert flow.websocket
+    flow.websocket.messages.clear()
+    flows.start(flow)
+    create = {"type": "response.create", **json.loads(PROTOCOLS["responses"].request())}
+    flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, True, json.dumps(create).encode()))
+    flows.message(flow)
+    for raw in PROTOCOLS["responses"].write("", BROKEN):
+        said = sse.read_event(raw).data or ""
+        flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, False, said.encode()))
+        flows.message(flow)
+        if "response.created" not in said:
+            assert delivered(flow.websocket.messages[-1]) == [said]
+    flows.end(flow)
+    assert held.total == 10**12
 
 
 def test_mitmproxy_keeps_no_more_of_the_messages_than_it_may_and_always_the_last_one() -> None:

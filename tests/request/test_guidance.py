@@ -125,6 +125,17 @@ def test_what_a_program_may_print_keeps_its_bytes(protocol: str, what: str) -> N
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("agent", REFUSALS)
+def test_a_shell_that_ran_may_print_what_an_agent_says(protocol: str, agent: str) -> None:
+    def in_a_shell(**given: Any) -> Any:
+        return json.loads(json.dumps(PROTOCOLS[protocol](REFUSALS[agent], **given)).replace("filePath", "command"))
+
+    assert up(protocol, in_a_shell(given=FITS)) is None
+    assert up(protocol, in_a_shell()) != in_a_shell(), "the call does not fit"
+    assert up(protocol, in_a_shell(given={"filePath": ["ls"]})) != in_a_shell(given={"filePath": ["ls"]})
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("agent", ASKED)
 def test_a_result_that_asks_for_it_already_keeps_its_bytes(protocol: str, agent: str) -> None:
     assert up(protocol, PROTOCOLS[protocol](ASKED[agent])) is None

@@ -24,7 +24,7 @@ from ..recording.record import Exchange
 from ..recording.transcript import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
-from .body_stream import HoldTimer
+from .body_stream import ANSWERS, HeldBytes, HoldTimer
 from .reporting import CallLog, Reporter, endpoint
 from .settings import Settings
 
@@ -58,9 +58,11 @@ class WebSocketFlows:
         settings: Settings,
         reporter: Reporter,
         refusals: Refusals,
+        held: HeldBytes,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
+        self._held = held
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
@@ -91,6 +93,9 @@ class WebSocketFlows:
             out = [state.socket.client_message(message.text)]
         else:
             out = state.socket.server_message(message.text)
+            if not self._may_hold(flow, state.socket):
+                out += state.socket.stop_holding()
+                self._may_hold(flow, state.socket)
         self._keep(state, message, message.text, out)
         self._report(flow, state)
         if not self._settings.observes:
@@ -107,6 +112,10 @@ class WebSocketFlows:
             state.started = state.started or now
             lines = [Frame(message.from_client, one, now).line(state.started) for one in (content, *out)]
             state.exchange.transcript.add(lines[0], lines[1:])
+
+    def _may_hold(self, flow: http.HTTPFlow, socket: ResponsesSocket) -> bool:
+        """Whether the process has room for what this socket holds."""
+        return self._held.fits(flow, socket.held_bytes, ANSWERS * self._settings.policy.max_held_bytes)
 
     def _keep_alive(self, state: SocketState, frames: list[str]) -> list[str]:
         """Add a keep-alive message if one is due while a call is held. It is not recorded."""
@@ -135,6 +144,7 @@ class WebSocketFlows:
         state = self._sockets.pop(flow, None)
         if state is None:
             return
+        self._held.release(flow)
         failure = state.socket.failure
         self._reporter.over(state.log, PROTOCOL, state.exchange, failed_open=failure is not None)
         if failure is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
+from ..tools.check import Check, Exhausted
 from ..tools.declared import INVALID, Tool, read_tool
 from .calls import Calls, known_arguments
 from .change import Change
@@ -157,6 +158,7 @@ class Results:
         guides = self._guides and failed is not False
         first = content if isinstance(content, str) else next(iter(_texts(content)), "")
         refuses = guides and first[:1] in _FIRST and _REFUSAL.fullmatch(first.strip()) is not None
+        refuses = refuses and (reason is not None or not self._ran(result.id))
         if reason is not None:
             of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
             if guides and (self._every or refuses or of_arguments):
@@ -168,6 +170,18 @@ class Results:
         if refuses or (lacks and (self._every or failed)):
             return rewrite(lacks)
         return unfit(lacks) if lacks else _CORRECT
+
+    def _ran(self, identity: str) -> bool:
+        """Whether a shell can take the call: its result is then what some program printed, whatever it looks like."""
+        call = self._calls.noted.get(identity)
+        tool = self._change.tools.get(call.name) if call is not None and isinstance(call.name, str) else None
+        if call is None or tool is None or tool.prepared is None or not tool.shell_like:
+            return False
+        given = self._calls.meant(call.given)
+        try:
+            return bool(given) and tool.takes(given or {}) and Check().violations(tool.prepared, given) == 0
+        except Exhausted:
+            return False
 
     def _lacking(self, identity: str) -> str | None:
         """What a call of the history lacks by its declared schema; None if nothing. `identity`: the client's id."""
