@@ -19,10 +19,10 @@ A = "antml" + ":"  # the namespace
 M = "]<]minimax[>["
 
 CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
-    "a name in a namespace of its own": (
-        '<tool_call>{"name": "Bash.Bash", "arguments": {"command": "ls"}}</tool_call>',
+    "Laguna, which may write the user's tag for the call's": (
+        "I look.<user>Bash\n<arg_key>command</arg_key>\n<arg_value>ls</arg_value>\n</user>",
         LS,
-        "",
+        "I look.",
     ),
     "several invokes in one wrapper": (
         '<function_calls>\n<invoke name="Bash">\n<parameter name="command">ls</parameter>\n</invoke>\n'

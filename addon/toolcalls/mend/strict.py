@@ -157,11 +157,16 @@ _dump_in_order = json.JSONEncoder(allow_nan=False, sort_keys=True).encode
 
 
 def write(value: Any) -> str:
-    """Compact JSON. Only lone surrogates are written as ASCII escapes, so that the text can be sent as UTF-8."""
+    """The JSON of arguments; raises `Refusal` if they are nested too deeply."""
     try:
-        text = _write_exactly(value) if _has_exact_numbers(value) else _dump(value)
+        return write_event(value)
     except RecursionError:
         raise Refusal(_TOO_DEEP) from None
+
+
+def write_event(value: Any) -> str:
+    """Compact JSON. Only lone surrogates are written as ASCII escapes, so that the text can be sent as UTF-8."""
+    text = _write_exactly(value) if _has_exact_numbers(value) else _dump(value)
     if text.isascii():
         return text
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

@@ -304,7 +304,7 @@ class Chat(Protocol):
         return _written({"error": error})
 
     def write_broken(self, event: Event, meant: Json) -> Event:
-        text = strict.write(meant)
+        text = strict.write_event(meant)
         data = event.data or ""
         usual = '"choices"' in data and "{'" not in data and payload.read_glued(data) is None
         # The broken part does not concern a call, and an answer without a call passes unchanged.

@@ -273,7 +273,7 @@ class Messages(Protocol):
         return _written({"type": "error", "error": error})
 
     def write_broken(self, event: Event, meant: Json) -> Event:
-        kind, text = meant.get("type"), strict.write(meant)
+        kind, text = meant.get("type"), strict.write_event(meant)
         return Event(sse.write(text, kind), text, kind) if kind in _EVENTS else event
 
     # Writing

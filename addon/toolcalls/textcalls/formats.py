@@ -279,6 +279,9 @@ TABLE: tuple[Row, ...] = (
         rf"</tool_call{_NONCED}>",
         rf"<arg_key{_NONCED}>(?P<key>[^<]{{1,128}})(?:</arg_key{_NONCED}>)?(?:\s|\\n)*<arg_value{_NONCED}>",
         rf"</arg_value{_NONCED}>", unquotes=True),
+    Row("laguna", read_tags, ("<user>",), rf"{_N}(?=\s*<arg_key>)",
+        "<user>read\n<arg_key>path</arg_key>\n<arg_value>a.py</arg_value>\n</user>", "</user>",
+        r"<arg_key>(?P<key>[^<]{1,128})</arg_key>\s*<arg_value>", "</arg_value>", weak=True, must_close=True),
     # Python, and values that are written in ways of their own.
     Row("lfm2", read_python, ("<|tool_call_start|>",), r"\s*(?=\[)",
         '<|tool_call_start|>[read(path="a.py")]<|tool_call_end|>',

@@ -50,8 +50,7 @@ class Known:
         for _, matches in readings(written, declared_of(self.tools)):
             if matches:
                 return matches[0].name if len(matches) == 1 else None
-        space, _, bare = written.partition(".")
-        return self.strict(bare) if bare and space == bare else None  # Muse writes `read.read`
+        return None
 
     def begins(self, written: str) -> bool:
         """Whether this can be the beginning of a declared name."""

@@ -185,7 +185,7 @@ class Responses(Protocol):
         return self._fail_with(error, event.raw)
 
     def write_broken(self, event: Event, meant: Json) -> Event:
-        text = strict.write(meant)
+        text = strict.write_event(meant)
         return Event(sse.write(text, event.type), text, event.type)
 
     # A document
