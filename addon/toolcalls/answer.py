@@ -55,10 +55,10 @@ class Answer:
         """The slot of the block that is open, if it is no call: calls do not split it."""
         self._fragments: list[Fragment] = []
         """What was said about the calls that are not decided yet."""
+        self._open = 0
+        """How many of these calls have begun and not ended, by events of their own."""
         self._named: set[tuple[Slot, str]] = set()
         """The places and ids of all fragments with a name: an answer has only so many calls."""
-        self._open = 0
-        """How many of them have begun, and not ended."""
         self._once = Sent(request.tools)
         new_id = mender.ids.safe if safe_ids else mender.ids.unique
         self.live = None if policy.aggregate else Live(request.tools, tail, new_id)

@@ -104,6 +104,8 @@ _REASONS = (
     ("unknown tool", ("Unknown tool",)),
     ("no tool name", ("Not a tool name",)),
     ("cut off", ("cut off",)),
+    ("contradictory events", ("tell different arguments", "its name changed", "sent as a whole")),
+    ("another answer", ("another one has calls", "behind the end of the answer")),
     ("several objects", ("two different objects", "objects")),
     ("no object", ("no object", "not an object", "outside the object")),
     ("too large", ("nested", "too many", "encoded more than", "too large", "larger than")),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mitmproxy.test import taddons
 from prometheus_client.parser import text_string_to_metric_families
 
+from toolcalls import reasons as reasons_module
 from toolcalls.outcome import Outcome, Status
 from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
 from toolcalls.reasons import LONGEST_LABEL, reason_class, step_class
@@ -130,6 +131,9 @@ def test_every_refusal_in_the_code_has_a_class_with_a_reader_in_mind() -> None:
     assert len(reasons) > 30
     classes = {reason_class(reason) for reason in reasons}
     assert {"two readings", "several objects", "no object", "too large", "unreadable"} <= classes
+    told = [value for name, value in vars(reasons_module).items() if name.isupper() and isinstance(value, str)]
+    told = [value for value in told if value.startswith(("the ", "its ", "one ", "a call ", "it is "))]
+    assert len(told) > 8 and "unreadable" not in map(reason_class, told)
     assert reason_class("the arguments were cut off inside `command` after 12 characters") == "cut off"
     assert reason_class("Invalid arguments: missing required field(s): file_path") == "missing required fields"
     assert reason_class("Unknown tool requested by the model: cut off") == "unknown tool"

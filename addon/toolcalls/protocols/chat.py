@@ -35,7 +35,7 @@ from .protocol import Failed, Instead, Protocol
 DONE: Final = b"data: [DONE]\n\n"
 FOREIGN_REASONS: Final = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
 """Finish reasons of single servers that OpenAI clients do not know, in their exact spelling, and the word that
-clients get instead. Both are Z.AI's."""
+clients get instead, whatever it is. These two are Z.AI's."""
 FAILURES: Final = frozenset({"network_error"})
 """Finish reasons that mean a failure of the server."""
 _FAILED: Final = "error"
