@@ -187,7 +187,8 @@ class Answer:
                 return self._heard(self._text.take(part, len(self._fragments)))
             case Thought():
                 self._text.think(part.text)
-                return [part] if part.text.isspace() else [*self._heard(self._text.release()), part]
+                idle = part.text.isspace() and self._text.undecided
+                return [part] if idle else [*self._heard(self._text.release()), part]
             case Other():
                 return self._take_other(part)
             case Stop():
@@ -264,7 +265,7 @@ class Answer:
     def _take_fragment(self, part: Fragment) -> list[Part]:
         if not part.arguments and part.empty:
             return []
-        out = self._heard(self._text.end_block()) if part.begins and not self._undecided else []
+        out = self._heard(self._text.end_block()) if (part.begins or part.whole) and not self._undecided else []
         if part.name:
             self._named.add((part.slot, part.key))
             if len(self._named) > MOST_CALLS:

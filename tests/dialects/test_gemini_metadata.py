@@ -100,3 +100,17 @@ def test_a_character_that_python_clients_take_for_a_line_end_is_escaped(characte
         out, _ = mend(body, protocol="gemini", question=GEMINI_QUESTION)
         assert character not in out.decode()
         assert all(json.loads(line.removeprefix("data: ")) for line in out.decode().splitlines() if line)
+
+
+@pytest.mark.parametrize("behind", [{"text": " ", "thought": True}, call(file_path="/a")], ids=["space", "call"])
+def test_text_that_is_held_goes_before_a_thought_of_space_and_before_a_call(behind: Json) -> None:
+    parts = [{"text": "x = [1, 2]"}, behind, SIGNATURE]
+    for body in (
+        json.dumps(gemini_answer(*parts, finish="STOP")).encode(),
+        b"".join(event(number, part) for number, part in enumerate(parts)) + event(9, {"text": ""}, finish="STOP"),
+    ):
+        out, _ = mend(body, protocol="gemini", question=GEMINI_QUESTION)
+        said = [out] if out[:1] == b"{" else [one.removeprefix(b"data: ") for one in out.strip().split(b"\r\n\r\n")]
+        listed = [part for one in said for part in json.loads(one)["candidates"][0]["content"]["parts"]]
+        text = "".join(part["text"] for part in listed[: listed.index(behind)])
+        assert text == "x = [1, 2]" and listed.index(SIGNATURE) > listed.index(behind)
