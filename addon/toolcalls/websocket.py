@@ -8,7 +8,7 @@ but no tools.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -56,8 +56,9 @@ class ResponsesSocket:
     """How many requests of the client have not been answered by a `response.created` yet."""
     _seed: str = ""
     _read_by_model: ReadByModel = field(default_factory=ReadByModel)
-    _used: dict[str, None] = field(default_factory=dict)
+    _used: OrderedDict[str, None] = field(default_factory=OrderedDict)
     """The ids of this connection, the newest last: follow-up frames do not repeat the ids of earlier turns."""
+    _used_length: int = 0
 
     def client_message(self, text: str) -> str:
         """Take a frame of the client and return the frame to send upstream. The next response answers it."""
@@ -147,7 +148,12 @@ class ResponsesSocket:
         self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts][-_MOST_TEXTS:], _MOST_TEXTS_LENGTH))
 
     def _remember_ids(self, ids: Iterable[str]) -> None:
-        self._used = dict.fromkeys(_newest([*self._used | dict.fromkeys(ids)], _MOST_IDS_LENGTH))
+        for identity in ids:
+            if identity not in self._used:
+                self._used[identity] = None
+                self._used_length += len(identity)
+        while self._used_length > _MOST_IDS_LENGTH and len(self._used) > 1:
+            self._used_length -= len(self._used.popitem(last=False)[0])
 
 
 def _newest(texts: list[str], most: int) -> list[str]:

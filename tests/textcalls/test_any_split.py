@@ -165,7 +165,8 @@ CUTS = {
         2,
     ),
     "a call behind a turn that was given away": (f"{LS}<|observation|>{LS}", 0),
-    "a call behind one of a tool that nobody declared": (f"{NOPE}\n{LS}", 1),
+    "a call behind one of a tool that nobody declared": (f"{NOPE}\n{LS}", 0),
+    "a call in a value of one that nobody declared": (f'<invoke name="nope"><parameter name="content">\n{LS}', 0),
     "a call behind a broken one, and a closer of reasoning before both": (
         f'[/THINK]<tool_call>{{name": "Grep\n{LS}',
         0,

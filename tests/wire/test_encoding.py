@@ -11,7 +11,7 @@ import pytest
 
 from scripts.shared import zstd_writer
 from tests.splits import splits
-from toolcalls.wire.encoding import decoder, readable
+from toolcalls.wire.encoding import Corrupt, decoder, readable
 
 TEXT = ("data: " + "渐变 streaming " * 50 + "\n\n").encode()
 
@@ -52,3 +52,17 @@ def test_corrupt_data_raises_so_that_the_stream_can_fail_open(name: str) -> None
     assert undo is not None
     with pytest.raises(Exception, match=r"."):
         undo.decode(b"\x08\xffthis is not compressed at all" * 10)
+
+
+@pytest.mark.parametrize("behind", [b"\n", brotli.compress(b"more"), b"\r\n\r\n"])
+@pytest.mark.parametrize("name", ["br", "deflate"])
+def test_what_follows_the_end_of_an_encoding_without_frames_is_corrupt_however_it_is_cut(
+    name: str, behind: bytes
+) -> None:
+    whole = (brotli.compress if name == "br" else zlib.compress)(b"data: x\n\n" * 60)
+    for at in (len(whole) // 2, len(whole), len(whole) + 1):
+        undo = decoder(name)
+        assert undo is not None
+        with pytest.raises(Corrupt):
+            for piece in ((whole + behind)[:at], (whole + behind)[at:], b""):
+                undo.decode(piece)

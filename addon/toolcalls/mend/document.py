@@ -264,8 +264,8 @@ def in_front(text: str) -> str | None:
 def behind(text: str, front: str) -> str | None:
     """The kind of the text behind the object; None if it may say something about it. `front`: the text before it."""
     found, at = _pieces(text, behind=True)
-    remark = _OBSERVED if _REACT.fullmatch(front) else _REMARK
-    return LABEL if found is None and not text[:at].strip() and remark.fullmatch(text[at:].strip()) else found
+    remark = _REMARK.fullmatch(rest := text[at:].strip()) or (_REACT.fullmatch(front) and _OBSERVED.fullmatch(rest))
+    return LABEL if found is None and not text[:at].strip() and remark else found
 
 
 def _pieces(text: str, *, behind: bool) -> tuple[str | None, int]:

@@ -103,11 +103,13 @@ def copies_of(history: History, change: Change) -> list[PastCall]:
     found: dict[tuple[int, str], list[tuple[PastCall, int, bool]]] = defaultdict(list)
     restored = change.ids_given_back()
     called = Counter(call.id for turn in history.turns for call in turn.calls)
-    results = Counter(result.id for turn in history.turns for result in turn.results)
     for number, turn in enumerate(history.turns):
         if history.by_number and len(turn.calls) == len(turn.results):
             continue
-        answered = {one.id for one in turn.results if history.gives_ids or called[one.id] == results[one.id]}
+        doubled = {(call.id, write(call.content)) for call in turn.calls if called[call.id] > 1}
+        calls = Counter(identity for identity, _ in doubled)
+        results = Counter(one.id for one in turn.results)
+        answered = {identity for identity in results if history.gives_ids or results[identity] >= calls[identity]}
         again = {id(after[history.inside]) for before, after in pairwise(turn.messages) if same(before, after)}
         copies += [call for call in turn.calls if id(call.owner) in again]
         for call in turn.calls:
@@ -199,7 +201,8 @@ def _pair(batches: Sequence[Batch], unclear: Set[str], change: Change) -> list[P
     left = [one for batch in batches for one in batch.results if one in rest]
     for stray in left:
         stray.second = stray.key in answers and stray.key not in lacking
-        stray.lost = stray.words not in words[stray.key]
+        # While a call of this key lacks its result, the same words are no repetition: most results are "ok".
+        stray.lost = stray.key in lacking or stray.words not in words[stray.key]
         words[stray.key].add(stray.words)
     change.count("cancelled call", sum(len(batch.missing) for batch in batches))
     change.count("result moved", len(moved))

@@ -184,7 +184,12 @@ class Held:
         raise NoCall(at if long else begin + self._head_end(text[begin : begin + LONGEST]), spoils=broken)
 
     def _begins_call(self, row: Row, head: re.Match[str]) -> bool:
-        """Whether a head that matched names a declared tool, or is followed by JSON or Python."""
+        """Whether a head that matched names a declared tool, or is followed by JSON or Python.
+
+        So does the head of any call whose values stand in tags: what looks like a call behind it may be in its value.
+        """
+        if row.param:
+            return True
         written = head.groupdict().get("name")
         return not row.weak if written is None else self._known.resolve(written) is not None
 

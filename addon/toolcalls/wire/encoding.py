@@ -66,7 +66,7 @@ def _gzip(_: bytes) -> CodedFrame:
 
 def _deflate(first: bytes) -> CodedFrame:
     """Some servers send it raw, not wrapped as the standard wants it."""
-    return zlib.decompressobj(zlib.MAX_WBITS if first[0] & 0x0F == 8 else -zlib.MAX_WBITS)
+    return zlib.decompressobj(zlib.MAX_WBITS if _wrapped(first) else -zlib.MAX_WBITS)
 
 
 def _zstd(_: bytes) -> CodedFrame:
@@ -84,15 +84,21 @@ class Codec(NamedTuple):
 
     slice: int
     make: Callable[[bytes], CodedFrame]
+    another: Callable[[bytes], bool]
+    """Whether another frame may begin with these bytes, behind the end of one."""
 
 
-_GZIP = Codec(1024, _gzip)  # a byte decodes to at most 1032
+def _wrapped(first: bytes) -> bool:
+    return first[0] & 0x0F == 8
+
+
+_GZIP = Codec(1024, _gzip, bool)  # a byte decodes to at most 1032
 _CODECS = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
-    "deflate": Codec(1024, _deflate),
-    "br": Codec(16, lambda _: _BrotliFrame()),  # ten bytes can decode to 16 MiB
-    "zstd": Codec(256, _zstd),  # a block of four bytes can decode to 128 KiB
+    "deflate": Codec(1024, _deflate, _wrapped),
+    "br": Codec(16, lambda _: _BrotliFrame(), lambda _: False),  # ten bytes can decode to 16 MiB
+    "zstd": Codec(256, _zstd, bool),  # a block of four bytes can decode to 128 KiB
 }
 
 
@@ -137,6 +143,8 @@ class Decoder:
         decoded: list[bytes] = []
         while data:
             if self._frame is None or self._frame.eof:
+                if self._frame is not None and not self._codec.another(data):
+                    raise ValueError("there is something behind the end")
                 self._frame = self._codec.make(data)
             decoded.append(self._frame.decompress(data))
             data = self._frame.unused_data

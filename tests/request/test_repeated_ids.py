@@ -1,0 +1,45 @@
+"""Results are told apart by their calls, not by their ids and words alone: Kimi's ids repeat, and most results are "ok"."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from toolcalls.policy import Policy
+from toolcalls.request.mend import mend_request
+from toolcalls.request.refusals import Refusals
+from toolcalls.request.request import decode
+
+Json = dict[str, Any]
+KIMIS = "functions.Bash:0"
+
+
+def up(protocol: str, key: str, entries: list[Json]) -> list[Json]:
+    body = json.dumps({"model": "m", key: entries}).encode()
+    changed = mend_request(protocol, body, decode(body), Policy(), Refusals())
+    found: list[Json] = json.loads(changed.body if changed is not None else body)[key]
+    return found
+
+
+def turn(command: str) -> Json:
+    function = {"name": "Bash", "arguments": json.dumps({"command": command})}
+    return {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [{"id": KIMIS, "type": "function", "function": function}],
+    }
+
+
+def test_a_result_behind_words_is_not_taken_for_that_of_a_later_call_with_its_id() -> None:
+    ok = {"role": "tool", "tool_call_id": KIMIS, "content": "ok"}
+    sent = up("chat", "messages", [turn("ls"), {"role": "user", "content": "hm"}, ok, turn("pwd"), ok])
+    kept = [message for message in sent if message["role"] != "assistant"]
+    assert sum("ok" in str(message["content"]).split() for message in kept) == 2, sent
+
+
+def test_a_doubled_turn_whose_id_was_used_before_keeps_its_call_and_its_result() -> None:
+    call = {"type": "function_call", "call_id": KIMIS, "name": "Bash", "arguments": '{"command":"ls"}'}
+    first, second = ({"type": "function_call_output", "call_id": KIMIS, "output": text} for text in ("o1", "o2"))
+    sent = up("responses", "input", [call, first, call, call, second])
+    assert [item["type"] for item in sent] == ["function_call", "function_call_output"] * 2
+    assert [item["output"] for item in sent[1::2]] == ["o1", "o2"]
