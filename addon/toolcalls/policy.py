@@ -222,6 +222,7 @@ OPTIONS: tuple[Option, ...] = (
 
 BY_NAME: dict[str, Option] = {option.full_name: option for option in OPTIONS}
 
+_GONE = ("toolfix_schemas", "toolfix_structured", "toolfix_think")
 _LEGACY_SWITCHES = {"RCC_TOOL_ENHANCE": "toolfix_arguments", "RCC_SSE_TOOL_AGGREGATE": "toolfix_aggregate"}
 
 
@@ -237,6 +238,8 @@ def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
 def read_options(texts: Mapping[str, str]) -> dict[str, Any]:
     """Check every text and return the values of all options by full name."""
     unknown = sorted(set(texts) - set(BY_NAME))
+    if unknown and unknown[0] in _GONE:
+        raise BadOption(f"{unknown[0]} is gone, because toolfix mends tool calls alone: leave it out.")
     if unknown:
         raise BadOption(f"there is no option {unknown[0]!r}. {_meant(unknown[0], BY_NAME)}")
     return {name: option.check(texts.get(name, option.default)) for name, option in BY_NAME.items()}

@@ -65,7 +65,7 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
     if wanted is TELLING:
         first = click.style(spelled("toolfix run -- claude"), bold=True)
         click.echo(f"\nNext: {first}   (or codex, opencode, qwen, …)")
-        click.echo(spelled("More: toolfix demo --all plays every recording, toolfix report shows all"))
+        click.echo(spelled("More: toolfix demo --all plays every recording"))
     sys.exit(1 if wrong else 0)
 
 
@@ -124,8 +124,9 @@ def columns() -> int:
 def show(number: int, recording: Recording, *, right: bool) -> None:
     """Show a caption with the result, what the model sent, and what the agent got."""
     calls = recording.calls or []
-    refused = any(call["status"] == "refused" for call in calls)
-    verdict, colour = ("refused", "yellow") if refused else ("mended", "green") if calls else ("unchanged", "cyan")
+    statuses = {call["status"] for call in calls}
+    refused, changed = "refused" in statuses, "repaired" in statuses or recording.before != recording.after
+    verdict, colour = ("refused", "yellow") if refused else ("mended", "green") if changed else ("unchanged", "cyan")
     if not right:
         verdict, colour = "NOT AS EXPECTED", "red"
     caption = TELLING.get(recording.name, recording.name)

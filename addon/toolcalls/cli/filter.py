@@ -22,11 +22,12 @@ from ..policy import Policy
 from ..recording import store
 from ..request.request import decode, read_request, seed_of
 from ..shown import LINE, shown
-from ..sizes import MOST_CALLS
+from ..sizes import MOST_CALLS, LimitReached
 from ..tools.declared import Tool, Tools
 from . import inputs
 
 _MOST_REASONS = 5
+_TOO_LARGE = "the arguments have more values than are read (docs/mended.md has the limits)"
 """How many refused calls are named; the report has all."""
 _TOOL = "tool"
 
@@ -182,7 +183,10 @@ def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
     """Mend one text in the same steps as a call of an answer; a refusal is reported, not replaced by a fallback."""
     tools = Tools([Tool(_TOOL, schema)]) if isinstance(schema, dict) else Tools()
     mender = Mender(tools, Policy(fallback="original", preflight=False), Ids())
-    return mender.decide(Call(name=_TOOL, arguments=text, finish=Finish.of(finish)))
+    try:
+        return mender.decide(Call(name=_TOOL, arguments=text, finish=Finish.of(finish)))
+    except LimitReached:
+        return Outcome("refused", _TOOL, text, _TOOL, text, reason=_TOO_LARGE)
 
 
 def _repair_line(line: inputs.JsonLine) -> dict[str, Any]:

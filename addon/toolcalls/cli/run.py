@@ -82,7 +82,10 @@ def run(command: tuple[str, ...], **given: object) -> None:
 def _check(command: tuple[str, ...], options: RunOptions) -> None:
     """Refuse what cannot work. At the end of a long session it would be too late to find a typo."""
     if not command:
-        raise click.UsageError("name the command to run: toolfix run -- claude")
+        raise click.UsageError(spelled("name the command to run: toolfix run -- claude"))
+    modes = inputs.values_of("toolfix_mode", options.settings)
+    if options.observe and any(mode != "observe" for mode in modes):
+        raise click.UsageError(f"--observe and --set toolfix_mode={modes[-1]} contradict each other: leave one out.")
     for name, value, example in (
         ("--report", options.report, "a file: write --report calls.html"),
         ("--record", options.record, "a directory: write --record recorded"),
