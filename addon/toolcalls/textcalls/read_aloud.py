@@ -34,7 +34,7 @@ _LINE_HEAD = re.compile(
 """What pages have before their lines: numbers, and the marks of quotes, comments and diffs."""
 _COLOUR = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _BREAK, _LINE_END = re.compile(r"<br ?/?>"), re.compile(r"\r?\n[+>]?")
-_WORD = re.compile(r"[A-Za-z0-9]{4,}")
+_WORD, _JSON_ESCAPE = re.compile(r"[A-Za-z0-9]{4,}"), re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 _LENIENT = Row("json", read_json, (), r"(?=\{)", "", weak=False)
 _NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "", weak=False)
 _CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "", weak=False)
@@ -51,7 +51,7 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Know
         return True
     value, known = read(arguments), replace(known, forgives=True, aloud=True)
     wanted = (name, _key(arguments if value is None else value))
-    words = sorted(set(_WORD.findall(arguments)), key=len, reverse=True)[:3]
+    words = sorted(set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments))), key=len, reverse=True)[:3]
     reach = 8 * len(arguments) + _SPARE
     heads = re.compile(
         rf"{OPENER.pattern}|{_OBJECT}|\[\s*(?=[\w.]{{1,128}}\()|(?<!\w)(?:call:[\w.:-]{{1,128}}|{_names(known)})\s*[\[({{]"
