@@ -34,7 +34,8 @@ _LINE_HEAD = re.compile(
 """What pages have before their lines: numbers, and the marks of quotes, comments and diffs."""
 _COLOUR = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _BREAK, _LINE_END = re.compile(r"<br ?/?>"), re.compile(r"\r?\n[+>]?")
-_WORD, _JSON_ESCAPE = re.compile(r"[A-Za-z0-9]{4,}"), re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
+_WORD = re.compile(r"[A-Za-z0-9]{4,}")
+_JSON_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 _LENIENT = Row("json", read_json, (), r"(?=\{)", "", weak=False)
 _NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "", weak=False)
 _CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "", weak=False)
