@@ -20,9 +20,7 @@ _MAY_MATTER = re.compile(
 """What such a token begins with, but for the most frequent tags of calls."""
 _ENDS_TOKEN = re.compile(r"[>\]}＞▷⟩›》】]|final|commentary|analysis")
 """What a token that ends or begins reasoning has at its end."""
-_FENCE_OPENS = re.compile(
-    r"[\s>\u200b-\u200f\u2060\ufeff]*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)\Z"
-)
+_FENCE_OPENS = re.compile(r"[\s>]*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)\Z")
 _LETTER = r"[*_]{0,3}[^\W\d]"
 _SENTENCE_BEGINS = re.compile(rf"\s{{0,3}}{_LETTER}")
 _WORDS_BEGIN = re.compile(rf"\s{{0,3}}(?:<[|｜]\w{{1,24}}[|｜]>\w{{0,24}}){{0,3}}{_LETTER}")
