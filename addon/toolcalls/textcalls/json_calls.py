@@ -30,7 +30,6 @@ _STRUCTURE = re.compile(r"[\"'{}\[\]<`]")
 _INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in _QUOTES}
 """A string up to its next quote, or up to a backslash with nothing after it."""
 _SPACE = re.compile(r"\s*+")
-_AFTER_STRING = re.compile(r"\s*+(?:[,:}\]]|\Z)")
 _BARE = re.compile(r"[^,}\]\s]*+")
 _KEY = re.compile(r"""[^\s:,{}\[\]"']++""")
 _NEXT = re.compile(r"\s*+[;,]?\s*+(?=\{|\[\s*[{\[])")

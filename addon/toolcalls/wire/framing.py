@@ -1,4 +1,4 @@
-"""How a stream is cut into events: the functions that the ledger and the stream need."""
+"""How a stream is cut into events, and how an event of ours is written: the functions of each framing."""
 
 from __future__ import annotations
 
