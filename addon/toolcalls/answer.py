@@ -242,10 +242,10 @@ class Answer:
             self._behind.append(part)
         elif not part.waits:
             return [part]
-        elif self._text.holding:
+        elif self._text.holding and (part.of_text or not self.holds_call):
             self._text.keep_behind(part)
             return []
-        elif self.holds_call:
+        elif self.holds_call and not part.of_text:
             self._text.waiting.append(Waiting(len(self._fragments), part))
         else:
             return [part]

@@ -102,7 +102,7 @@ class AnswerText:
     def take(self, part: Text, behind: int) -> list[Part]:
         """Search a text; what goes now. `behind`: how many fragments of calls came before it."""
         text = part.text
-        if not self.examines or not text:
+        if not self.examines or not (text or self._held):
             return [part]
         out = self.end_block() if self.slot != part.slot or self._ended else []
         self.slot = part.slot
@@ -254,7 +254,7 @@ class AnswerText:
             for part, _ in parts:
                 if isinstance(part, Text):
                     idle = self.drops_space and self.waiting and self.slot is not None and part.text.isspace()
-                    out += [part] if isinstance(one, str) and part.text and not idle else []
+                    out += [part] if isinstance(one, str) and not idle else []
                 elif isinstance(one, str) or part.ends:
                     # The block that a call was written in ends before the call.
                     out.append(part)
@@ -267,7 +267,7 @@ class AnswerText:
         """The next characters that were held, in the parts that they came in, and what waits behind them; a text may
         be cut."""
         out: list[tuple[Text | Other, int]] = []
-        while self._held and (left or isinstance(self._held[0][0], Other)):
+        while self._held and (left or isinstance(self._held[0][0], Other) or not self._held[0][0].text):
             part, before = self._held.popleft()
             self._tail.let_go(part)
             if isinstance(part, Text):

@@ -70,6 +70,8 @@ class Other(_InAnswer):
     """It says nothing about the answer, so what waits for the end goes on waiting."""
     waits: bool = False
     """Quiet, but it must not go before what waits: a signature, what an event says about the whole answer."""
+    of_text: bool = False
+    """It waits only as long as the text of its event: the log probabilities of its tokens."""
     begins: bool = False
     """A block or an item begins that is no call: the text and the calls before it are over. It may stay empty."""
     ends: bool = False

@@ -194,11 +194,10 @@ class Chat(Protocol):
             parts += self._read_calls(state, delta, again)
         more = {} if usual else {key: delta[key] for key in delta.keys() - _KNOWN if delta[key]}
         if reason or (self._document and reason is not None):
-            parts += [Other(body=more, quiet=True)] if more else []
-            state.stop = _stop(index, chunk, choice, str(reason))
+            state.stop = _stop(index, chunk, {**choice, "delta": more}, str(reason))
             parts.append(state.stop)
         elif more or chunk.get("usage") or choice.get("logprobs") or not choice.keys() <= _CHOICE:
-            parts += self._read_more(state, chunk, choice, more, said=bool(parts))
+            parts += self._read_more(state, chunk, choice, more, parts)
         if delta.get("role") and not state.has_role:
             state.has_role = True
             # It goes at once: the SDKs need the choices to begin in their order.
@@ -220,15 +219,19 @@ class Chat(Protocol):
             parts.append(Other(body=shown, shown=spoken, refusal=bool(delta.get("refusal"))))
         return parts
 
-    def _read_more(self, state: _Choice, chunk: Json, choice: Json, more: Json, *, said: bool) -> list[Part]:
-        """What a chunk says beside what is known in its delta. Usage behind the reason goes with that."""
+    def _read_more(self, state: _Choice, chunk: Json, choice: Json, more: Json, said: list[Part]) -> list[Part]:
+        """What a chunk says beside what is known in its delta. Usage behind the reason goes with that. `said`: what
+        the delta says."""
         index, usage = state.index, chunk.get("usage")
         beside = {key for key, value in choice.items() if value and key not in _CHOICE} | more.keys()
         logprobs = bool(choice.get("logprobs"))
         if usage and state.stop and self.answers[index].stops and not (beside or logprobs or said):
             return [Stop(state.stop.reason, state.stop.finish, {"usage": usage})]
         body = _with_choice(chunk, {**choice, "index": index, "delta": more})
-        return [Other(body=body, quiet=True, waits=logprobs or said)] if beside or logprobs or usage else []
+        if not (beside or logprobs or usage):
+            return []
+        calls = any(isinstance(part, Fragment) or "tool_calls" in part.body for part in said)
+        return [Other(body=body, quiet=True, waits=logprobs or bool(said), of_text=not calls)]
 
     def _read_calls(self, state: _Choice, delta: Json, again: bool) -> list[Part]:
         calls = delta.get("tool_calls")
@@ -431,5 +434,5 @@ def _renamed(chunk: Json, reason: str) -> list[Event]:
 def _stop(index: int, chunk: Json, choice: Json, reason: str) -> Stop:
     """A router keeps the reason of its upstream beside its own."""
     finish = Finish.CUT if Finish.of(choice.get("native_finish_reason")) is Finish.CUT else Finish.of(reason)
-    body = _with_choice(chunk, {**choice, "index": index, "delta": {}})
+    body = _with_choice(chunk, {**choice, "index": index})
     return Stop(reason, finish, body, failed=reason == _FAILED)

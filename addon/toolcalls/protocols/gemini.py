@@ -109,7 +109,11 @@ class Gemini(Protocol):
         candidates = _candidates_of(answer)
         if not candidates:
             blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
-            return [Stop(str(blocked), Finish.CUT, rest, choice=0)] if blocked else []
+            if blocked:
+                return [Stop(str(blocked), Finish.CUT, rest, choice=0)]
+            ended = any(one.stops for one in self.answers.values())
+            newest = Other(body={"content": None}, waits=True, choice=next(reversed(self.answers), None))
+            return [newest] if usage and self.answers and not ended else []
         self._crlf = event.raw.endswith(b"\r\n")
         self._head = {key: value for key, value in answer.items() if key not in _ONCE}
         self._wrapper = None if answer is data else {key: data[key] for key in data if key != "response"}
@@ -129,8 +133,11 @@ class Gemini(Protocol):
         if any(value is not None for value in rest.values()):
             parts.append(Other(body={"candidate": rest}, waits=True))
         parts += self._read_end(end, choice, parts) if end else []
+        parts = parts or [Other(waits=True)]  # Its usage is newer than that of what waits.
         for part in parts:
             part.choice = choice
+            if not listed and isinstance(part, Other | Stop):
+                part.body["content"] = content
         return parts
 
     def _read_part(self, part: Any, choice: int) -> list[Part]:
@@ -209,7 +216,9 @@ class Gemini(Protocol):
         candidate, answer = part.body.get("candidate", {}), part.body.get("answer", {})
         if isinstance(part, Stop):
             candidate = _end_of(part)
-        written = {"content": {"parts": [_written(part)], "role": "model"}, **candidate, "index": part.choice or 0}
+        content = {"parts": [_written(part)], "role": "model"}
+        content = part.body.get("content", content)
+        written = {**({} if content is None else {"content": content}), **candidate, "index": part.choice or 0}
         usage = {"usageMetadata": self._usage} if self._usage else {}
         data = {"candidates": [written], **usage, **answer, **self._head}
         text = strict.write(data if self._wrapper is None else {"response": data, **self._wrapper})

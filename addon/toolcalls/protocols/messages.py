@@ -189,7 +189,8 @@ class Messages(Protocol):
         if kind == "thinking" and text:
             return [Thought(payload.text_of(text), slot, data)]
         shown = shown_text(delta.get("text"))
-        return [Other(slot, data, shown, quiet=shown == "" and kind != "citations", waits=kind == "citations")]
+        quiet = shown == "" and kind != "citations"
+        return [Other(slot, data, shown, quiet=quiet, waits=kind in ("citations", "text"))]
 
     def _read_fragment(self, slot: Slot, data: Json, arguments: str) -> Part:
         if self._kinds.get(slot, "").endswith(_FOREIGN) or (self._open == (_TOOL_USE, slot) and not arguments):

@@ -95,6 +95,9 @@ def _ends(kind: str, event: Json, done: set[Any]) -> bool:
 def _whole_calls(without: Json, withus: Json) -> None:
     for held in (without, withus):
         held.pop("last", None)
+        if len(without.get("candidates", ())) > 1:
+            # What waited in one candidate leaves as it came, with the usage of then, behind events of the others.
+            held["beside"].pop("usage_metadata", None)
     _without_last_call(
         without.get("message", {}).get("tool_calls"), withus.get("message", {}).get("tool_calls"), "function"
     )
@@ -104,8 +107,9 @@ def _whole_calls(without: Json, withus: Json) -> None:
             ours.pop("finish_reason", None)
         calls = [[part for part in one.get("parts", ()) if "function_call" in part] for one in (value, ours)]
         if _without_last_call(calls[0], calls[1], "function_call"):
-            for one, kept in zip((value, ours), calls, strict=True):
-                one["parts"] = [part for part in one["parts"] if "function_call" not in part or part in kept]
+            for one in (value, ours):
+                at = max(at for at, part in enumerate(one["parts"]) if "function_call" in part)
+                del one["parts"][at]
 
 
 def _without_last_call(calls: list[Json] | None, ours: list[Json] | None, key: str) -> bool:

@@ -238,10 +238,12 @@ def stream(chance: random.Random, pieces: list[Json], asked: Json, sampler: Samp
                 entries.insert(
                     0, {"delta": {"role": "assistant", **chance.choice(({"content": ""}, {"content": None}, {}))}}
                 )
+            if not begun:
+                entries[0].pop("logprobs", None)  # The SDK counts those of the event that begins a choice twice.
             waiting.setdefault(index, []).extend(entries)
     for index, reason in reasons.items():
         ends = waiting.setdefault(index, [{"delta": {"role": "assistant", "content": ""}}])
-        if often(chance, 0.15) and "content" in ends[-1]["delta"]:
+        if often(chance, 0.15) and ends[-1]["delta"].get("content"):
             ends[-1]["finish_reason"] = reason
         else:
             ends.append(
