@@ -35,7 +35,7 @@ MAY_KNOW = {
     "finish_reason": "",
     "payload": "mend reasons",
     "fragments": "mend payload reasons tools sizes",
-    "alike": "",
+    "alike": "mend textcalls",
     "parts": "mend outcome",
     "tail": "parts",
     "call": "fragments mend parts payload reasons",

@@ -1,73 +1,149 @@
-"""The one question before parsing: is this an event like the last one, and can a byte of its text matter?
+"""The one question before parsing: is this event like the last one, and can a byte of its text matter?
 
 Most events are a piece of text, or of the arguments of a call, and differ from the one before in that piece alone.
-What stands around the piece is remembered. A chunk of nothing but such events with text passes unparsed if no byte of
-the texts can begin a call; the search is given the texts when it needs them. Of an event with a piece of arguments,
-only that string is read.
+What stands around the piece is remembered. A chunk of nothing but such events with text passes unparsed if no call
+can begin in the texts; the search is given them when it needs them. Of all others only the piece is read.
 """
 
 from __future__ import annotations
 
 import re
-from json import dumps, loads
+from json import dumps
 from typing import Final
 
-_MATTERS: Final = re.compile(rb'["\\<\[\]{`>:|=]|\xe2\x97|\.(?:a|\Z)')
-"""The bytes of which one is in everything that can begin a call (`.assistant` may), and those that end or escape a
-string."""
+from .mend.strict import read_inside
+from .textcalls.formats import OPENERS, PREFIXES
+from .textcalls.wrappers import ENDS
+
+
+def _marks() -> list[str]:
+    """Texts of which one is in everything that can begin a call, or that ends the reasoning; a word stands for
+    itself, since it counts at the beginning of a line only, all else for its first two characters."""
+    marks = ["<"]
+    for opener in sorted((*OPENERS, *ENDS), key=len):
+        if not any(mark in opener for mark in marks):
+            marks.append(opener if opener[0] in _WORDS else opener[:2])
+    return marks
+
+
+_WORDS: Final = frozenset(opener[0] for opener in OPENERS if opener[0].isalpha() or opener[0] == ">")
+_MARKS: Final = (*(mark.encode() for mark in _marks()), b".a", b"\\u")
+"""As they stand in a JSON string, in which any character may be escaped. `.assistant` may begin a call."""
+_FIRSTS: Final = sorted({opener[0] for opener in (*OPENERS, *ENDS)} - _WORDS)
+_MAY_GO_ON: Final = (*(first.encode() for first in _FIRSTS), b".")
+"""The ends of a text that may be the beginning of something with a mark."""
+_MATTERS: Final = re.compile(b"|".join([*map(re.escape, _MARKS), *(re.escape(end) + rb"\Z" for end in _MAY_GO_ON)]))
+_LONG: Final = 256
+"""From this size on, looking for each mark takes less time than one pattern for all."""
+_BEGINNINGS: Final = frozenset(beginning.encode() for beginning in ("", *PREFIXES))
+"""Lines that may become the beginning of a call."""
 _VARYING: Final = re.compile(
-    rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?(?:"[^"\\]*"|[0-9]+)'
+    rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?("[^"\\]*"|[0-9]+)'
 )
 """What may differ between events that are alike."""
+_VALUE: Final = re.compile(rb'"[^"\\]*"|[0-9]+')
 
 
 class Alike:
     """What the last event has around its piece of text or arguments."""
 
-    __slots__ = ("_before", "_behind", "_varies")
+    __slots__ = ("_before", "_begin", "_behind", "_end")
 
     def __init__(self) -> None:
-        self._before = self._behind = b""
-        self._varies = False
+        self._begin = self._end = b""
+        """What comes right before the piece and right behind it."""
+        self._before: list[bytes | None] = []
+        """What comes before that, if values vary in it, each of which None stands for."""
+        self._behind: list[bytes | None] = []
+
+    @property
+    def varies(self) -> bool:
+        """Whether such events differ in more than the piece."""
+        return bool(self._before or self._behind)
 
     def learn(self, raw: bytes, piece: str) -> None:
         """An event says nothing but this piece."""
-        literal = dumps(piece, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        before, found, behind = raw.partition(literal)
-        if not found or literal in behind:
-            self._behind = b""
-            return
-        bare_before, bare_behind = _VARYING.sub(b"", before), _VARYING.sub(b"", behind)
-        self._varies = bare_before != before or bare_behind != behind
-        self._before, self._behind = bare_before + b'"', b'"' + bare_behind
+        self._begin = self._end = b""
+        self._before, self._behind = [], []
+        for ascii_only in (False, True):
+            literal = dumps(piece, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+            before, found, behind = raw.partition(literal)
+            if found and literal not in behind:
+                *self._before, begin = _constants(before + b'"')
+                end, *self._behind = _constants(b'"' + behind)
+                self._begin, self._end = begin or b"", end or b""
+                return
 
-    def texts(self, chunk: bytes) -> list[bytes] | None:
-        """The texts of a chunk of events that are alike, as their JSON strings have them; None if a byte matters."""
-        if not self._behind:
-            return None
-        bare = _VARYING.sub(b"", chunk) if self._varies else chunk
-        literals = bare.split(self._behind)
-        if literals.pop():
-            return None
-        before, size = self._before, len(self._before)
-        for at, event in enumerate(literals):
-            if not event.startswith(before):
-                return None
-            literals[at] = literal = event[size:]
-            if _MATTERS.search(literal):
-                return None
-        return literals
+    def texts(self, chunk: bytes, *, searched: bool) -> tuple[list[bytes], int]:
+        """The texts of the first events of a chunk, as they stand in their JSON strings, and where these events end:
+        all that are alike and say nothing that matters. A text matters only if it is `searched`."""
+        texts: list[bytes] = []
+        passed = 0
+        while passed < len(chunk):
+            piece, end = self._next(chunk, passed)
+            if end < 0 or (searched and _matters(piece)):
+                break
+            texts.append(piece)
+            passed = end
+        return texts, passed
 
     def piece(self, event: bytes) -> str:
         """The piece of an event that is alike; empty if it has to be parsed."""
-        behind = self._behind
-        if not behind:
-            return ""
-        bare = _VARYING.sub(b"", event) if self._varies else event
-        begin, end = len(self._before), len(bare) - len(behind)
-        if begin > end or not (bare.startswith(self._before) and bare.endswith(behind)):
-            return ""
+        piece, end = self._next(event, 0)
         try:
-            return str(loads(bare[begin - 1 : end + 1].decode()))
+            return read_inside(piece) if end == len(event) else ""
         except ValueError:
             return ""
+
+    def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
+        """The piece of the event that begins here, and where the event ends; -1 if it is not alike."""
+        if self._before:
+            at = _behind_all(self._before, chunk, at)
+        if not self._end or at < 0 or not chunk.startswith(self._begin, at):
+            return b"", -1
+        at += len(self._begin)
+        end = chunk.find(self._end, at)
+        piece = chunk[at:end]
+        if end < 0 or b"\n" in piece or ((b'"' in piece or b"\\" in piece) and not _is_whole(piece)):
+            return b"", -1
+        end += len(self._end)
+        return piece, _behind_all(self._behind, chunk, end) if self._behind else end
+
+
+def _constants(data: bytes) -> list[bytes | None]:
+    """What is constant in this; None stands for a value that varies."""
+    out: list[bytes | None] = []
+    at = 0
+    for value in _VARYING.finditer(data):
+        out += [data[at : value.start(1)], None]
+        at = value.end(1)
+    return [*out, data[at:]]
+
+
+def _behind_all(constants: list[bytes | None], chunk: bytes, at: int) -> int:
+    """Where all of these end that begin here; -1 if something else is here."""
+    for constant in constants:
+        if constant is None:
+            value = _VALUE.match(chunk, at)
+            at = value.end() if value else -1
+        else:
+            at = at + len(constant) if chunk.startswith(constant, at) else -1
+        if at < 0:
+            break
+    return at
+
+
+def _is_whole(piece: bytes) -> bool:
+    """Whether these bytes are all of the inside of a JSON string."""
+    bare = piece.replace(b"\\\\", b"")
+    return not bare.endswith(b"\\") and bare.count(b'"') == bare.count(b'\\"')
+
+
+def _matters(text: bytes) -> bool:
+    """Whether a call may begin in a text, or with its end, if its line has begun with other words."""
+    if len(text) < _LONG:
+        if _MATTERS.search(text):
+            return True
+    elif text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS):
+        return True
+    return b"\\n" in text and text[text.rindex(b"\\n") + 2 :].lstrip() in _BEGINNINGS

@@ -16,6 +16,7 @@ from .call import Call
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.names import mend_name
+from .mend.strict import read_inside
 from .parts import Other, Part, Slot, Text
 from .policy import Policy
 from .request.request import Request
@@ -93,9 +94,7 @@ class AnswerText:
     def pass_texts(self, literals: list[bytes]) -> None:
         """Texts went to the client unparsed: the insides of their JSON strings."""
         if self._search is not None:
-            text = b"".join(literals).decode("utf-8", "replace")
-            self._has_text = self._has_text or bool(text.strip())
-            self._search.skip(text)
+            self._search.skip(read_inside(b"".join(literals)))
 
     # What arrives
 

@@ -145,27 +145,27 @@ class Body:
             return [data] if data and kind is BodyKind.PASSING else []
         asks = protocol.passing is not None
         try:
-            if asks and not rest and protocol.passes_unparsed(data):
-                return [data]
+            passed = protocol.pass_unparsed(data) if asks and not rest else 0
         except Exception as error:
             return self._give_up(error, [data])
+        if passed:
+            return [data] if passed == len(data) else _joined([data[:passed], *self._take(data[passed:])], data)
         asks = asks and bool(rest)
         rest += data
         try:
             if kind is not BodyKind.EVENTS:
                 kind = self._kind = self._kind_now()
             block = self._complete_events() if kind is BodyKind.EVENTS else b""
-            passes = asks and block and protocol.passes_unparsed(block)
-            events = [] if passes or not block else self._framing.split(block)
+            passed = protocol.pass_unparsed(block) if asks and block else 0
+            events = self._framing.split(block[passed:]) if passed < len(block) else []
         except Exception as error:
             return self._give_up(error)
         del rest[: len(block)]
-        if passes:
-            return [block]
         if kind is BodyKind.PASSING:
             return self._release([])
         # A single event was asked for above whether it passes unparsed.
         out = self._answer(events, self._event if len(events) > 1 else self._parsed) if events else []
+        out = _joined([block[:passed], *out], block) if passed else out
         full = self._protocol.tail.size + len(rest) > self._limit
         return [*out, *self._give_up(LimitReached())] if full else out
 
@@ -247,11 +247,10 @@ class Body:
                 return [*out, *self._give_up(error, events[number:])]
         if len(out) < 2 or self._framing.event_per_chunk:
             return out
-        whole = b"".join(events)
-        return [whole] if b"".join(out) == whole else out
+        return _joined(out, b"".join(events))
 
     def _event(self, raw: bytes) -> list[bytes]:
-        if self._protocol.passing is not None and self._protocol.passes_unparsed(raw):
+        if self._protocol.passing is not None and self._protocol.pass_unparsed(raw):
             return [raw]
         return self._parsed(raw)
 
@@ -324,6 +323,11 @@ class Body:
         except Exception:
             held = list(dict.fromkeys(part.source.raw for part in parts if part.source is not None))
         return [piece for piece in (*held, *events, rest) if piece]
+
+
+def _joined(pieces: list[bytes], whole: bytes) -> list[bytes]:
+    """The pieces as one, if they are all of this."""
+    return [whole] if b"".join(pieces) == whole else pieces
 
 
 def _check(event: bytes) -> None:

@@ -202,3 +202,9 @@ def _write_exactly(value: Any) -> str:
             return "[" + ",".join(map(_write_exactly, value)) + "]"
         case _:
             return _dump(value)
+
+
+def read_inside(literal: bytes) -> str:
+    """The text whose JSON string has this between its quotes."""
+    text = literal.decode()
+    return text if text.isprintable() and "\\" not in text else str(json.loads(f'"{text}"'))

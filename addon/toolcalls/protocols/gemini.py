@@ -136,8 +136,8 @@ class Gemini(Protocol):
         parts = parts or [Other(waits=True)]  # Its usage is newer than that of what waits.
         for part in parts:
             part.choice = choice
-            if not listed and isinstance(part, Other | Stop):
-                part.body["content"] = content
+            if isinstance(part, Stop) or (not listed and isinstance(part, Other)):
+                part.body["content"] = content if not listed else {"parts": [_EMPTY], "role": "model"}
         return parts
 
     def _read_part(self, part: Any, choice: int) -> list[Part]:
@@ -216,8 +216,9 @@ class Gemini(Protocol):
         candidate, answer = part.body.get("candidate", {}), part.body.get("answer", {})
         if isinstance(part, Stop):
             candidate = _end_of(part)
-        content = {"parts": [_written(part)], "role": "model"}
-        content = part.body.get("content", content)
+        # What had no content gets none, unless the reason is ours.
+        came = part.body if candidate == part.body.get("end", candidate) else {}
+        content: Any = came.get("content", {"parts": [_written(part)], "role": "model"})
         written = {**({} if content is None else {"content": content}), **candidate, "index": part.choice or 0}
         usage = {"usageMetadata": self._usage} if self._usage else {}
         data = {"candidates": [written], **usage, **answer, **self._head}

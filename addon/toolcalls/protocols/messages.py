@@ -66,8 +66,7 @@ class Messages(Protocol):
         """A message_delta without a reason, which only counts tokens in passing if anything follows it."""
         self._delta: Json = {}
         """The message_deltas with a reason, as one."""
-        self._tokens = 0
-        self._called_behind = False
+        self._tokens, self._called_behind = 0, False
         self._open: tuple[str, Slot] | None = None
         """The kind and the slot of the client's open block. It is the last of `_count`."""
         self._count = 0
@@ -189,8 +188,8 @@ class Messages(Protocol):
         if kind == "thinking" and text:
             return [Thought(payload.text_of(text), slot, data)]
         shown = shown_text(delta.get("text"))
-        quiet = shown == "" and kind != "citations"
-        return [Other(slot, data, shown, quiet=quiet, waits=kind in ("citations", "text"))]
+        waits = kind == "citations" or (kind == "text" and shown == "")
+        return [Other(slot, data, shown, quiet=shown == "" and kind != "citations", waits=waits)]
 
     def _read_fragment(self, slot: Slot, data: Json, arguments: str) -> Part:
         if self._kinds.get(slot, "").endswith(_FOREIGN) or (self._open == (_TOOL_USE, slot) and not arguments):

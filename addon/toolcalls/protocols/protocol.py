@@ -90,8 +90,8 @@ class Protocol(ABC):
         self._alike = Alike()
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
-        self.piece: Fragment | None = None
-        """All that the last event that was parsed says, if that is a piece of arguments."""
+        self.piece: Text | Fragment | None = None
+        """All that the last event that was parsed says, if that is a piece of text or of arguments."""
 
     @abstractmethod
     def read(self, event: Event) -> list[Part] | None:
@@ -219,30 +219,44 @@ class Protocol(ABC):
         """If an event said nothing but a text, which passed, or a piece of arguments, others may be like it."""
         part = parts[0] if len(parts) == 1 else None
         self.passing = self.piece = None
-        if isinstance(part, Text) and out == [raw] and self.answer_of(part.choice).calm:
-            self.passing = part
+        if isinstance(part, Text) and out == [raw]:
             self._alike.learn(raw, part.text)
+            # What varies would be missing where the text has to be written.
+            self.piece = None if self._alike.varies else part
+            self.passing = part if self.answers[part.choice].calm else None
         elif isinstance(part, Fragment) and part.only_arguments and not out:
             self.piece = part
             self._alike.learn(raw, part.arguments)
 
-    def passes_unparsed(self, chunk: bytes) -> bool:
-        """Whether a chunk of whole events may pass as it came, because no byte of it matters."""
-        texts = self._alike.texts(chunk) if self.passing is not None else None
-        if texts is None or self.passing is None:
-            return False
-        self.answers[self.passing.choice].pass_texts(texts)
-        return True
+    def pass_unparsed(self, chunk: bytes) -> int:
+        """How much of a chunk passes as it came, because no byte of it matters: whole events, from its beginning."""
+        if self.passing is None:
+            return 0
+        answer = self.answers[self.passing.choice]
+        texts, passed = self._alike.texts(chunk, searched=answer.searches_text)
+        if passed:
+            answer.pass_texts(texts)
+        return passed
 
     def take_piece(self, raw: bytes) -> list[bytes] | None:
-        """What the client gets now for an event that differs from the last in its piece of arguments alone; else
-        None."""
+        """What the client gets now for an event that differs from the last in its piece alone; else None."""
         last = self.piece
         piece = self._alike.piece(raw) if last is not None else ""
         if last is None or not piece:
             return None
+        if isinstance(last, Text):
+            return self._take_text(raw, Text(piece, last.slot, last.body, choice=last.choice))
         part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
         ready = self._taken(read_together(raw, [part]))
+        return self.written(ready) if ready else []
+
+    def _take_text(self, raw: bytes, part: Text) -> list[bytes]:
+        """What the client gets now for a text that is all of its event."""
+        ready = self._taken(read_together(raw, [part]))
+        if len(ready) == 1 and ready[0] is part:
+            self.passing = part if self.answers[part.choice].calm else None
+            return [raw]
+        self.passing = None
         return self.written(ready) if ready else []
 
     def _end_of_answers(self) -> list[bytes]:

@@ -89,13 +89,19 @@ class Responses(Protocol):
             self._learn(event.raw, parts, out)
         return out
 
-    def passes_unparsed(self, chunk: bytes) -> bool:
-        texts = self._alike.texts(chunk) if self.passing is not None else None
-        if texts is None or self.passing is None:
-            return False
-        self.answer.pass_texts(texts)
-        self._writer.passed(self.passing, texts, chunk)
-        return True
+    def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
+        super()._learn(raw, parts, out)
+        if isinstance(self.piece, Text):
+            self.piece = None  # The reader needs the text too.
+
+    def pass_unparsed(self, chunk: bytes) -> int:
+        if self.passing is None:
+            return 0
+        texts, passed = self._alike.texts(chunk, searched=self.answer.searches_text)
+        if passed:
+            self.answer.pass_texts(texts)
+            self._writer.passed(self.passing, texts, chunk[:passed])
+        return passed
 
     def _sent(self, source: Incoming, parts: list[Part]) -> list[bytes]:
         """What the client gets of these parts of an event."""

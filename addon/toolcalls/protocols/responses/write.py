@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ... import payload
+from ...mend.strict import read_inside
 from ...parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought
 from ...payload import string_of
 from ...wire.framing import Framing
@@ -129,7 +130,7 @@ class Writer:
 
     def passed(self, text: Text, literals: list[bytes], chunk: bytes) -> None:
         """Texts like this one passed unparsed: the insides of their JSON strings."""
-        texts = [literal.decode("utf-8", "replace") for literal in literals]
+        texts = [read_inside(literal) for literal in literals]
         part: ItemPart = text.body["part"]
         part.came += texts
         part.sent += texts
