@@ -1,0 +1,103 @@
+"""Events that pass unparsed: the client gets what it would get if each of them were parsed."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, Protocol
+from toolcalls.alike import Alike
+from toolcalls.engine import Response
+from toolcalls.request.request import read_request
+
+CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
+QUESTION = read_request({"tools": [{"name": "Read", "input_schema": {"type": "object"}}], "stream": True})
+PIECES = (
+    *("The ", "parser", " reads it.", ".", "\n", "\n\n", "Words", " \n", "- a list\n", "\n> quoted", "\n>", "\n>>", ">> "),
+    *("Act", "Action", "Action: ", "\nAct", "ion: x\n", "to", "to=", "functions.Read", "\nto", "a", "\na", "assistant"),
+    *("[", "[TOOL", "_CALLS]", "[/THINK]", "]", "]<]", "<", "<tool", "_call>", "</think>", "◁", "◁/think▷", "`", "```"),
+    *('"', 'say "x"', "\\", "\\\"", "\\u003c", "C:\\new", "\t", "é", "日本語", "👩‍👩‍👧", "\u2028", "{", "}", '{"a": 1}', ""),
+    *(CALL[:9], CALL[9:40], CALL[40:], CALL, f"\n{CALL}"),
+)  # fmt: skip
+every_protocol = pytest.mark.parametrize(
+    "protocol", (CHAT, MESSAGES, RESPONSES, GEMINI, OLLAMA), ids=lambda protocol: protocol.name
+)
+
+
+def answer(protocol: Protocol, chunks: list[bytes]) -> tuple[bytes, list[str]]:
+    response = Response(protocol.name, QUESTION, seed="s")
+    out = b"".join(piece for chunk in chunks for piece in response.feed(chunk)) + b"".join(response.close())
+    assert response.failure is None
+    return out, [outcome.arguments for outcome in response.outcomes]
+
+
+@every_protocol
+def test_the_answer_is_the_same_as_if_every_event_were_parsed(
+    protocol: Protocol, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = random.Random(7)
+    streams = []
+    for _ in range(300):
+        texts = [chance.choice(PIECES) for _ in range(chance.randint(1, 14))]
+        body = protocol.stream(["Well, ", *(texts if chance.random() < 0.7 else [*texts, f"\n{CALL}"])], False)
+        streams.append(body.replace(b"\\u003c", b"<") if chance.random() < 0.5 else body)
+    quick = [answer(protocol, [body]) for body in streams]
+    some = [answer(protocol, [body[at : at + 90] for at in range(0, len(body), 90)]) for body in streams]
+    monkeypatch.setattr(Alike, "learn", lambda *_: None)
+    parsed = [answer(protocol, [body]) for body in streams]
+    assert sum(bool(calls) for _, calls in parsed) > 30
+    assert quick == parsed
+    assert some == parsed
+
+
+def event(text: str, **more: str) -> bytes:
+    return f"data: {json.dumps({'delta': text, **more}, ensure_ascii=False)}\n\n".encode()
+
+
+def alike(**more: str) -> Alike:
+    made = Alike()
+    made.learn(event("some words", **more), "some words")
+    return made
+
+
+@pytest.mark.parametrize("text", ["more words", 'say "x"', "two\nlines", "\\", '\\"', "a tab\t", "é 日本"])
+def test_any_text_that_begins_no_call_passes(text: str) -> None:
+    raw = event(text)
+    assert alike().texts(raw * 3, searched=True)[1] == len(raw) * 3
+    assert alike().piece(raw) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a <", "x[", "[TOOL", "one.", ".assistant", "Action:", "\n", "words\nAct", "words\n>", "to=", "]", "\\u003c"],
+)
+def test_text_that_may_begin_a_call_is_parsed_if_it_is_searched(text: str) -> None:
+    raw = event(text).replace(b"\\\\u003c", b"\\u003c")
+    assert alike().texts(event("words") + raw, searched=True)[1] == len(event("words"))
+    assert alike().texts(raw, searched=False)[1] == len(raw)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        event("words", name="x"),
+        event("words").replace(b'"}', b'","more":"}'),
+        event("words")[:-1],
+        event("words").replace(b"words", b"wor\nds"),
+        event("words").replace(b"words", b'wor\\"ds\\'),
+        event("words").replace(b"data: ", b"data:"),
+    ],
+)
+def test_an_event_with_anything_else_in_it_is_parsed(raw: bytes) -> None:
+    assert alike().texts(raw, searched=False) == ([], 0)
+    assert alike().piece(raw) == ""
+
+
+def test_a_value_that_varies_may_stand_on_either_side() -> None:
+    made = Alike()
+    made.learn(b'data: {"sequence_number":1,"delta":"a","obfuscation":"xx"}\n\n', "a")
+    raw = b'data: {"sequence_number":22,"delta":"more","obfuscation":""}\n\n'
+    assert made.texts(raw, searched=True) == ([b"more"], len(raw))
+    assert made.texts(raw.replace(b"22", b'{"a":1}'), searched=True) == ([], 0)
