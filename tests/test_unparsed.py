@@ -62,21 +62,30 @@ def alike(**more: str) -> Alike:
     return made
 
 
-@pytest.mark.parametrize("text", ["more words", 'say "x"', "two\nlines", "\\", '\\"', "a tab\t", "é 日本"])
+@pytest.mark.parametrize("text", ["more words", 'say "x"', "two\nlines", "line\n", "\\", '\\"', "a tab\t", "é 日本"])
 def test_any_text_that_begins_no_call_passes(text: str) -> None:
     raw = event(text)
-    assert alike().texts(raw * 3, searched=True)[1] == len(raw) * 3
+    assert alike().texts(raw * 3, True)[1] == len(raw) * 3
     assert alike().piece(raw) == text
 
 
 @pytest.mark.parametrize(
     "text",
-    ["a <", "x[", "[TOOL", "one.", ".assistant", "Action:", "\n", "words\nAct", "words\n>", "to=", "]", "\\u003c"],
+    ["a <", "x[", "[TOOL", "one.", ".assistant", "Action:", "words\nAct", "words\n>", "to=", "]", "\\u003c"],
 )
 def test_text_that_may_begin_a_call_is_parsed_if_it_is_searched(text: str) -> None:
     raw = event(text).replace(b"\\\\u003c", b"\\u003c")
-    assert alike().texts(event("words") + raw, searched=True)[1] == len(event("words"))
-    assert alike().texts(raw, searched=False)[1] == len(raw)
+    assert alike().texts(event("words") + raw, True)[1] == len(event("words"))
+    assert alike().texts(raw, None)[1] == len(raw)
+
+
+@pytest.mark.parametrize(
+    ("text", "passes"), [("Act", False), (" to", False), ("Acts", True), ("\n", True), ("to b", True)]
+)
+def test_a_word_may_begin_a_call_at_the_beginning_of_a_line(text: str, passes: bool) -> None:
+    raw = event(text)
+    assert alike().texts(raw, True)[1] == len(raw)
+    assert alike().texts(event("Words\n") + raw, True)[1] == len(event("Words\n")) + passes * len(raw)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +100,7 @@ def test_text_that_may_begin_a_call_is_parsed_if_it_is_searched(text: str) -> No
     ],
 )
 def test_an_event_with_anything_else_in_it_is_parsed(raw: bytes) -> None:
-    assert alike().texts(raw, searched=False) == ([], 0)
+    assert alike().texts(raw, None) == ([], 0, None)
     assert alike().piece(raw) == ""
 
 
@@ -99,5 +108,5 @@ def test_a_value_that_varies_may_stand_on_either_side() -> None:
     made = Alike()
     made.learn(b'data: {"sequence_number":1,"delta":"a","obfuscation":"xx"}\n\n', "a")
     raw = b'data: {"sequence_number":22,"delta":"more","obfuscation":""}\n\n'
-    assert made.texts(raw, searched=True) == ([b"more"], len(raw))
-    assert made.texts(raw.replace(b"22", b'{"a":1}'), searched=True) == ([], 0)
+    assert made.texts(raw, True) == ([b"more"], len(raw), True)
+    assert made.texts(raw.replace(b"22", b'{"a":1}'), True) == ([], 0, True)

@@ -35,7 +35,7 @@ _MAY_GO_ON: Final = (*(first.encode() for first in _FIRSTS), b".")
 _MATTERS: Final = re.compile(b"|".join([*map(re.escape, _MARKS), *(re.escape(end) + rb"\Z" for end in _MAY_GO_ON)]))
 _LONG: Final = 256
 """From this size on, looking for each mark takes less time than one pattern for all."""
-_BEGINNINGS: Final = frozenset(beginning.encode() for beginning in ("", *PREFIXES))
+_BEGINNINGS: Final = frozenset(beginning.encode() for beginning in PREFIXES)
 """Lines that may become the beginning of a call."""
 _VARYING: Final = re.compile(
     rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?("[^"\\]*"|[0-9]+)'
@@ -74,18 +74,27 @@ class Alike:
                 self._begin, self._end = begin or b"", end or b""
                 return
 
-    def texts(self, chunk: bytes, *, searched: bool) -> tuple[list[bytes], int]:
+    def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[bytes], int, bool | None]:
         """The texts of the first events of a chunk, as they stand in their JSON strings, and where these events end:
-        all that are alike and say nothing that matters. A text matters only if it is `searched`."""
+        all that are alike and say nothing that matters. `line_begun`: whether the line has begun with words that
+        begin no call, and then whether the next one has; None if the texts are not searched, so that none matters."""
         texts: list[bytes] = []
         passed = 0
         while passed < len(chunk):
             piece, end = self._next(chunk, passed)
-            if end < 0 or (searched and _matters(piece)):
+            if end < 0:
                 break
+            if line_begun is not None:
+                if _has_mark(piece):
+                    break
+                if not line_begun or b"\\n" in piece:
+                    line = piece[piece.rfind(b"\\n") + 2 if b"\\n" in piece else 0 :].lstrip()
+                    if line in _BEGINNINGS:
+                        break
+                    line_begun = bool(line)
             texts.append(piece)
             passed = end
-        return texts, passed
+        return texts, passed, line_begun
 
     def piece(self, event: bytes) -> str:
         """The piece of an event that is alike; empty if it has to be parsed."""
@@ -139,11 +148,8 @@ def _is_whole(piece: bytes) -> bool:
     return not bare.endswith(b"\\") and bare.count(b'"') == bare.count(b'\\"')
 
 
-def _matters(text: bytes) -> bool:
-    """Whether a call may begin in a text, or with its end, if its line has begun with other words."""
+def _has_mark(text: bytes) -> bool:
+    """Whether a call may begin in a text, or at its end, in a line that has begun."""
     if len(text) < _LONG:
-        if _MATTERS.search(text):
-            return True
-    elif text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS):
-        return True
-    return b"\\n" in text and text[text.rindex(b"\\n") + 2 :].lstrip() in _BEGINNINGS
+        return _MATTERS.search(text) is not None
+    return text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS)

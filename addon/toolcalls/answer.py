@@ -128,12 +128,17 @@ class Answer:
 
     @property
     def calm(self) -> bool:
-        """Whether nothing waits, and no call can begin before one of the bytes that begin calls arrives."""
+        """Whether nothing waits, and no text is the beginning of a call."""
         return not (self.engaged or self.late) and self._text.calm
 
-    def pass_texts(self, literals: list[bytes]) -> None:
-        """Texts went to the client unparsed: the insides of their JSON strings."""
-        self._text.pass_texts(literals)
+    def pass_texts(self, literals: list[bytes], line_begun: bool | None) -> None:
+        """Texts went to the client unparsed: the insides of their JSON strings. `line_begun`: see `Alike.texts`."""
+        self._text.pass_texts(literals, line_begun)
+
+    @property
+    def line_begun(self) -> bool | None:
+        """Whether the last line of text has begun with words that begin no call; None if text is not searched."""
+        return self._text.in_line if self._text.examines else None
 
     @property
     def stops(self) -> bool:

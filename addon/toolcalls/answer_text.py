@@ -57,7 +57,7 @@ class AnswerText:
         """A call at the end of the reasoning counts, if nothing follows."""
         self._has_text = False
         """The answer has more than white space."""
-        self._in_line = False
+        self.in_line = False
         """The line has begun with words that begin no call."""
         self.drops_space = True
         """White space behind a call, in a block, is dropped: hosts refuse a block of nothing else in a request."""
@@ -88,13 +88,16 @@ class AnswerText:
 
     @property
     def calm(self) -> bool:
-        """Whether no call can begin before one of the bytes that begin calls arrives."""
-        return self._search is None or (self._search.rests and not self._held and self._in_line)
+        """Whether no text is the beginning of a call."""
+        return self._search is None or (self._search.rests and not self._held)
 
-    def pass_texts(self, literals: list[bytes]) -> None:
+    def pass_texts(self, literals: list[bytes], line_begun: bool | None) -> None:
         """Texts went to the client unparsed: the insides of their JSON strings."""
-        if self._search is not None:
-            self._search.skip(read_inside(b"".join(literals)))
+        if self._search is not None and line_begun is not None:
+            self.in_line = line_begun
+            text = read_inside(b"".join(literals))
+            self._has_text = self._has_text or not text.isspace()
+            self._search.skip(text)
 
     # What arrives
 
@@ -199,7 +202,7 @@ class AnswerText:
     def _begun(self) -> Search:
         """The search of the text that arrives."""
         if self._search is None:
-            self._search, self._in_line = self._new_search(), False
+            self._search, self.in_line = self._new_search(), False
         return self._search
 
     def _new_search(self, *, reasoning: bool = False) -> Search:
@@ -229,7 +232,7 @@ class AnswerText:
         line = text.rpartition("\n")[2].strip()
         found = self._begun().feed(text)
         self._has_text = self._has_text or bool(line or text.strip())
-        self._in_line = bool(line) or (self._in_line and "\n" not in text)
+        self.in_line = bool(line) or (self.in_line and "\n" not in text)
         return found
 
     def _stop(self) -> list[Part]:

@@ -143,29 +143,41 @@ class Body:
         kind, rest, protocol = self._kind, self._rest, self._protocol
         if not data or kind is BodyKind.PASSING or kind is BodyKind.ENDED:
             return [data] if data and kind is BodyKind.PASSING else []
-        asks = protocol.passing is not None
+        if protocol.passing is None or len(rest) > _LONG_EVENT:
+            return self._read(data)
+        if rest:
+            data = bytes(rest) + data
+            rest.clear()
+            self._looked = 0
         try:
-            passed = protocol.pass_unparsed(data) if asks and not rest else 0
+            passed = protocol.pass_unparsed(data)
         except Exception as error:
             return self._give_up(error, [data])
-        if passed:
-            return [data] if passed == len(data) else _joined([data[:passed], *self._take(data[passed:])], data)
-        asks = asks and bool(rest)
+        if passed == len(data):
+            return [data]
+        if not passed:
+            return self._read(data)
+        whole, data = data, data[passed:]
+        if (b"\n\n" if self._framing is SSE else b"\n") in data or b"\r" in data:
+            return _joined([whole[:passed], *self._read(data)], whole)
+        rest += data  # Not the whole of an event.
+        return [whole[:passed]]
+
+    def _read(self, data: bytes) -> list[bytes]:
+        """Take decoded bytes, of which the first event is to be parsed."""
+        kind, rest = self._kind, self._rest
         rest += data
         try:
             if kind is not BodyKind.EVENTS:
                 kind = self._kind = self._kind_now()
             block = self._complete_events() if kind is BodyKind.EVENTS else b""
-            passed = protocol.pass_unparsed(block) if asks and block else 0
-            events = self._framing.split(block[passed:]) if passed < len(block) else []
+            events = self._framing.split(block) if block else []
         except Exception as error:
             return self._give_up(error)
         del rest[: len(block)]
         if kind is BodyKind.PASSING:
             return self._release([])
-        # A single event was asked for above whether it passes unparsed.
         out = self._answer(events, self._event if len(events) > 1 else self._parsed) if events else []
-        out = _joined([block[:passed], *out], block) if passed else out
         full = self._protocol.tail.size + len(rest) > self._limit
         return [*out, *self._give_up(LimitReached())] if full else out
 

@@ -233,9 +233,9 @@ class Protocol(ABC):
         if self.passing is None:
             return 0
         answer = self.answers[self.passing.choice]
-        texts, passed = self._alike.texts(chunk, searched=answer.searches_text)
+        texts, passed, line_begun = self._alike.texts(chunk, answer.line_begun)
         if passed:
-            answer.pass_texts(texts)
+            answer.pass_texts(texts, line_begun)
         return passed
 
     def take_piece(self, raw: bytes) -> list[bytes] | None:

@@ -97,9 +97,9 @@ class Responses(Protocol):
     def pass_unparsed(self, chunk: bytes) -> int:
         if self.passing is None:
             return 0
-        texts, passed = self._alike.texts(chunk, searched=self.answer.searches_text)
+        texts, passed, line_begun = self._alike.texts(chunk, self.answer.line_begun)
         if passed:
-            self.answer.pass_texts(texts)
+            self.answer.pass_texts(texts, line_begun)
             self._writer.passed(self.passing, texts, chunk[:passed])
         return passed
 
