@@ -47,9 +47,13 @@ TABLE: dict[str, tuple[list[Fragment], list[tuple[str, str] | None]]] = {
         [say(0, "a", "Bash", RM), say(1, "b", "Bash", LS), say(0, "", "", BUILD), say(1, "", "", HOME)],
         [RM_BUILD, LS_HOME],
     ),
+    "sent again under its id, and then another": (
+        [say(0, "a", "Bash", LS + HOME), say(0, "a", "Bash", LS + HOME), say(1, "b", "Bash", RM + BUILD)],
+        [LS_HOME, RM_BUILD],
+    ),
     "sent again under its id, and then another that is cut": (
         [say(0, "a", "Bash", LS + HOME), say(0, "a", "Bash", LS + HOME), say(1, "b", "Bash", RM)],
-        [LS_HOME, ("Bash", RM)],
+        [MIXED, MIXED],
     ),
     "two calls in fragments, and both again as a whole": (
         [

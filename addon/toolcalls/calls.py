@@ -132,20 +132,14 @@ def _at_places(
                 continue  # The end of something else, or of a call that has ended.
             return None
         elif not continues(call, one, tools):
-            again = bool(one.key and one.name) and one.key in call.keys and one.name == call.last_name
-            if again and meaning_of(one.arguments) == meaning_of("".join(call.pieces)):
-                continue
-            if not (again and by_keys and call.is_complete(another=True)):
-                return None
-            calls.append(call := Call())  # Sent again, or another call with this id.
-            places[place] = call
+            return None
         elif one.key and one.key not in call.keys and any(one.key in other.keys for other in calls):
             return None  # The id is that of a call at another place.
         call.add(one)
         call.overlaps = call.overlaps or len(places) > 1
         if blocks and one.ends:
             del places[place]
-    if _contradicted(calls, by_keys=by_keys) or (by_keys and _differ(calls)):
+    if _contradicted(calls, by_keys=by_keys):
         return None
     return calls if blocks else [call for call in calls if call.begun or not _only_names(call, calls)]
 
@@ -223,8 +217,6 @@ def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Ca
         if last is None or _begins(last, one, tools):
             if last is not None:
                 last.followed = True
-            known = bool(one.key) and any(one.key in call.keys for call in calls)
-            contradicted = contradicted or (known and not (last is not None and last.is_complete()))
             calls.append(last := Call())
         elif last.block and one.slot not in last.slots and last.begun:
             contradicted = True

@@ -110,15 +110,7 @@ def _ended_by(one: Fragment, going: list[Call], rest: list[Call]) -> list[Call]:
     if both or len(by_id) == 1 or fits:
         return (both or (by_id if len(by_id) == 1 else fits))[-1:]
     text = payload.text_of(one.given)
-    named = [call for call in rest if one.name and call.last_name in ("", one.name)]
-    here = [call for call in named if call.home == one.slot]
-    named = [call for call in named if call.block]
-    if not is_empty(text):
-        equal = (call for call in [*here, *named] if text in _told_by(call))
-        alike = (call for call in [*here, *named][:_MOST_COMPARED] if _mean_the_same(call, text))
-        same = next(equal, None) or next(alike, None)
-        if same is not None:
-            return [same]
+    here = [call for call in rest if one.name and call.last_name in ("", one.name) and call.home == one.slot]
     return here if len(here) == 1 and text.startswith("".join(here[0].pieces)) else []
 
 
@@ -155,7 +147,7 @@ def _mean_the_same(call: Call, text: str) -> bool:
 def restated(calls: list[Call], whole: list[Fragment]) -> list[Fragment]:
     """Tell the calls what an event that repeats the answer says about them; the fragments that are none of them."""
     left = list(calls)
-    for about in (_is_item, _has_id, _is_open_and_means):
+    for about in (_has_id, _is_open_and_means):
         rest: list[Fragment] = []
         for one in whole:
             call = next((call for call in left if call.last_name in ("", one.name) and about(call, one)), None)
@@ -169,12 +161,8 @@ def restated(calls: list[Call], whole: list[Fragment]) -> list[Fragment]:
     return whole
 
 
-def _is_item(call: Call, one: Fragment) -> bool:
-    return bool(one.item) and one.item in call.keys
-
-
 def _has_id(call: Call, one: Fragment) -> bool:
-    return one.id in call.ids
+    return one.id in call.ids or (bool(one.item) and one.item in call.keys)
 
 
 def _is_open_and_means(call: Call, one: Fragment) -> bool:

@@ -19,12 +19,11 @@ from .mend.arguments import Finish, mend_arguments
 from .mend.names import tool_that_fits
 from .mend.strict import read, write
 from .outcome import Outcome
-from .parts import Text
 from .policy import Policy
 from .reasons import CLOSED
 from .request.request import Request
 from .sizes import MOST_SEARCHED, Searched
-from .tail import Tail
+from .textcalls.held import FoundCall
 from .textcalls.known import Known
 from .textcalls.read_aloud import was_read
 from .wire import sse
@@ -126,12 +125,11 @@ class Recovery:
     def _written(self, text: str) -> list[Outcome]:
         """The calls in the markup of their formats, if the text is nothing else."""
         wrapped = _WRAPPED.fullmatch(text)
-        answer = AnswerText(self.request, self.policy, Searched(), Tail())
-        left = answer.take(Text(wrapped[1] if wrapped else text), 0)
+        search = AnswerText(self.request, self.policy, Searched())
         finish = Finish.UNKNOWN if _GOES_ON.search(text) and not _CLOSED.search(text) else Finish.COMPLETE
-        left += answer.close(finish, calls=False)
-        calls = [one.call for one in answer.pop_waiting() if one.call is not None]
-        mended = [] if left else self._mended([(call.name, call.arguments) for call in calls])
+        found = [*search.feed(wrapped[1] if wrapped else text, None), *search.close(finish)]
+        calls = [one for one in found if isinstance(one, FoundCall)]
+        mended = [] if len(calls) < len(found) else self._mended([(call.name, call.arguments) for call in calls])
         return [replace(one, steps=("written as text", *one.steps)) for one in mended]
 
     def _bare(self, quoted: _Quoted) -> list[Outcome]:

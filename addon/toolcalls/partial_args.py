@@ -28,22 +28,17 @@ _NO_VALUES: Final = frozenset({"jsonPath", "willContinue"})
 def put_together(fragments: Iterable[Fragment]) -> list[Fragment]:
     """The fragments, with one whole call instead of those that are pieces of one."""
     calls: list[list[Fragment]] = []
-    # The last call goes on; a call began before another had ended; a piece came that belongs to none.
-    goes_on = overlap = lost = False
+    goes_on, clear = False, True
     for one in fragments:
         piece, first = one.partial_args is not None, calls[-1][0] if goes_on else one
         if piece and goes_on and not (one.name or (one.id and first.id and one.id != first.id)):
             calls[-1].append(one)
         else:
-            overlap, lost = overlap or goes_on, lost or (piece and not one.name)
+            # No call may begin before another has ended, and no piece may come that belongs to none.
+            clear = clear and not goes_on and bool(one.name or not piece)
             calls.append([one])
         goes_on = piece and not one.ends
-    return [_whole(pieces, clear=not lost and (not overlap or _named(pieces))) for pieces in calls]
-
-
-def _named(pieces: list[Fragment]) -> bool:
-    """Whether all pieces with arguments name their call."""
-    return all(one.id and one.id == pieces[0].id for one in pieces if one.partial_args)
+    return [_whole(pieces, clear=clear) for pieces in calls]
 
 
 def _whole(pieces: list[Fragment], *, clear: bool) -> Fragment:

@@ -80,7 +80,7 @@ def test_a_call_that_was_cut_never_becomes_whole() -> None:
     assert answer.outcomes[0].status == "refused"
 
 
-def test_interleaved_calls_flow_side_by_side() -> None:
+def test_interleaved_calls_arrive_whole() -> None:
     text = '{"command": "ls"}'
     body = chunk(piece(0, "a", "Bash", "")) + chunk(piece(1, "b", "Read", ""))
     for part in parts(text):
@@ -88,6 +88,16 @@ def test_interleaved_calls_flow_side_by_side() -> None:
     held = read(mend(body + chunk({}, "stop") + DONE, question=BASH, policy=FLOW)[0])
     assert held.call_list() == [("Bash", text), ("Read", text)]
     assert held.finishes == ["tool_calls"]
+
+
+def test_a_second_call_waits_for_the_end_because_only_one_flows_at_a_time() -> None:
+    text = '{"command": "ls"}'
+    answer = Response("chat", BASH, FLOW)
+    first = b"".join(answer.feed(chunk(piece(0, "a", "Bash", text)).encode()))
+    assert read(first).call_list() == [("Bash", text)]
+    assert b"".join(answer.feed((chunk(piece(1, "b", "Read", "")) + chunk(piece(1, arguments=text))).encode())) == b""
+    rest = b"".join([*answer.feed((chunk({}, "tool_calls") + DONE).encode()), *answer.close()])
+    assert read(first + rest).call_list() == [("Bash", text), ("Read", text)]
 
 
 def test_before_its_name_nothing_of_a_call_flows() -> None:

@@ -154,27 +154,27 @@ def test_interleaved_calls_come_out_one_after_the_other():
     assert message.calls == [("Read", json.loads(A)), ("Read", json.loads(B))]
 
 
-def test_text_inside_a_flowing_call_waits_for_its_end():
-    run = Run(aggregate=False)
-    run.feed(begin() + tool_start(0) + fragment(0, A[:5]))
-    assert run.feed(text_start(1) + say(1, "So")) == b""
-    out = run.feed(fragment(0, A[5:]) + stop(0))
-    assert out.index(b"src/a.py") < out.index(b'"So"')
-    assert run.feed(say(1, " it is")) == say(1, " it is")
+@pytest.mark.parametrize("block", [1, 0])
+def test_a_flowing_call_inside_which_another_block_begins_is_refused(block: int):
+    """The client has only one block open at a time. The text arrives, and of the call only what cannot run."""
+    body = begin() + tool_start(0) + fragment(0, A[:5]) + text_start(block) + say(block, "So") + fragment(0, A[5:])
+    message, outcomes = client(body + stop(0) + say(block, " it is") + end())
+    assert message.text == "So it is"
+    assert not [given for _, given in message.calls if given]
+    assert {outcome.status for outcome in outcomes} == {"refused"}
+
+
+def test_a_flowing_call_that_has_all_of_its_object_is_complete_where_another_block_begins():
+    message, outcomes = client(begin() + tool_start(0) + fragment(0, A) + text(1, "So") + stop(0) + end())
+    assert message.text == "So"
+    assert [given for _, given in message.calls] == [json.loads(A)]
+    assert [outcome.status for outcome in outcomes] == ["valid"]
 
 
 def test_text_that_waited_does_not_let_later_text_pass_under_an_old_index():
     body = begin() + say(0, "a") + tool_start(1) + say(2, "b") + say(2, "c") + fragment(1, "{}") + say(0, "d")
     message, _ = client(body + say(2, "e") + end("max_tokens"))
     assert message.text == "abcde"
-
-
-def test_text_inside_the_flowing_calls_own_block_waits_too_and_its_fragments_do_not():
-    run = Run(aggregate=False)
-    run.feed(begin() + tool_start(0) + fragment(0, A[:5]))
-    assert run.feed(say(0, "So")) == b""
-    assert run.feed(fragment(0, A[5:])) == fragment(0, A[5:])
-    assert b'"So"' in run.feed(stop(0))
 
 
 def test_a_second_call_at_the_index_of_the_flowing_one_is_another_call():

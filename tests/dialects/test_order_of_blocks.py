@@ -101,14 +101,13 @@ def test_a_cut_call_is_refused_in_its_place(cut: str, reason: str | None) -> Non
     assert [name for name, _ in made.calls] == ["invalid"]
 
 
-@pytest.mark.parametrize("aggregate", [True, False])
 @pytest.mark.parametrize("first", [(), (A[:9],), ("{",), ("{}"[:1],)])
-def test_a_call_whose_block_is_still_open_waits_for_its_fragments(first: tuple[str, ...], aggregate: bool) -> None:
+def test_a_call_whose_block_is_still_open_waits_for_its_fragments(first: tuple[str, ...]) -> None:
     """Servers that interleave: what has arrived so far is not decided."""
     opened = wire.tool_start(0) + b"".join(wire.fragment(0, piece) for piece in first)
     rest = wire.fragment(0, A[len("".join(first)) :]) + wire.stop(0)
     body = wire.begin() + opened + wire.text_start(1) + wire.say(1, "Done.") + rest + wire.stop(1) + wire.end()
-    assert message(body, aggregate=aggregate).calls == [wire.CALL_A]
+    assert message(body).calls == [wire.CALL_A]
 
 
 @pytest.mark.parametrize("given", [{}, None, []])

@@ -213,7 +213,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call in reasoning counts where the answer says that it is done", "../must_not_run/test_calls_in_reasoning.py cut_off_or_ends", "the reason of the end is asked",
-        ((ENGINE + "answer_text.py", "finish is Finish.COMPLETE and not calls:", "not calls:"),),
+        ((ENGINE + "answer_text.py", "self._thoughts is None or finish is not Finish.COMPLETE:", "self._thoughts is None:"),),
     ),
     Mutation(
         "promise: the thoughts of another host", "../request/test_reasoning.py nobody_gets", "the host is a part of the key",
@@ -265,7 +265,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: what follows a call does not complete it", "../must_not_run/test_cut_values.py what_follows_a_call", "what follows does not say that a call has its end",
-        ((ENGINE + "answer.py", "self._decide(self._complete(Finish.UNKNOWN))", "self._decide(self._complete(Finish.COMPLETE))"),),
+        ((ENGINE + "answer.py", "self._decide(Finish.UNKNOWN)", "self._decide(Finish.COMPLETE)"),),
     ),
     Mutation(
         "promise: calls at one index run all or none", "../must_not_run/test_calls_at_one_index.py what_chat_makes", "each of them has to be strict JSON",

@@ -13,7 +13,7 @@ UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequen
            `toolfix repair` without a reason
 
 An answer whose usage reaches the limit that the request set was cut off, whatever its reason says
-(`Answer.note_tokens`). Nothing is added behind a bare number or word, whatever the finish: `3` may be the
+(`End.note_tokens`). Nothing is added behind a bare number or word, whatever the finish: `3` may be the
 beginning of `300`.
 
 The finish of the answer counts for each of its calls: that another call follows does not prove that a call is

@@ -3,22 +3,23 @@
     {"id", "created", "model", "choices": [{"index", "delta": {"role", "content", "reasoning_content", "tool_calls":
       [{"index", "id", "type", "function": {"name", "arguments"}}]}, "finish_reason"}], "usage"}, and then [DONE]
 
-A document has a `message` instead of the delta. What is written has the fields of the first chunk.
+A document has a `message` instead of the delta. What is written has the fields of the first chunk. What a choice says
+is read in `chat_choice.py`.
 """
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from .. import payload
 from ..finish_reason import FinishWords
 from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, read_together
-from ..payload import shown_text, string_of
+from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought, read_together
+from ..payload import string_of
 from ..policy import Policy
 from ..reasons import ANOTHER_CHOICE
 from ..request.limit import tokens_of_chat
@@ -26,9 +27,7 @@ from ..request.request import Request
 from ..wire import sse
 from ..wire.events import Event
 from . import chat_choice
-from .chat_choice import CALLS, SHOWN, THOUGHTS, joined_choices, write_choice
-from .chat_hosts import HostCalls, may_be_hosts
-from .content import read_content
+from .chat_choice import CHOICE, CONTENT, KNOWN, HostCalls
 from .errors import error_in
 from .protocol import Failed, Instead, Protocol
 
@@ -44,10 +43,7 @@ _FAILED: Final = "error"
 _OTHERS: Final = frozenset({"other", "unknown"})
 _WORDS: Final = FinishWords("tool_calls", "stop", _OTHERS)
 _LEGACY_WORDS: Final = FinishWords("function_call", "stop", _OTHERS)
-_USUAL: Final = frozenset({"role", "content", "tool_calls"})
-_KNOWN: Final = frozenset({"role", "index", "type", "content", *CALLS, *THOUGHTS, *SHOWN})
-_IDLE: Final = ("role", "index", "type")
-_CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "native_finish_reason", "logprobs"})
+_COUNTS: Final = frozenset({"usage", "x_groq"})
 
 
 @dataclass(slots=True)
@@ -61,8 +57,8 @@ class _Choice:
     has_reasoning: bool = False
     refused: bool = False
     """The model refused to answer."""
-    legacy: bool = False
-    """The calls arrive in the old form, `function_call`."""
+    legacy: bool | None = None
+    """The calls arrive in the old form, `function_call`; None before there is one."""
     writes_legacy: bool = False
     stop: Stop | None = None
     """The last reason."""
@@ -86,8 +82,10 @@ class Chat(Protocol):
         self._head: Json = {}
         """What all chunks have in common."""
         self._choices: dict[int, _Choice] = {}
+        self._one = request.choices == 1
+        """One choice was asked for: what comes in further ones belongs to it."""
         self._calling: int | None = None
-        """The first choice that has calls, if one choice was requested."""
+        """The first choice that has calls, if one was asked for."""
         self._tokens = 0
         self._document: Json | None = None
         """The answer, if it is one document."""
@@ -107,9 +105,12 @@ class Chat(Protocol):
         for choice in choices:
             if not isinstance(choice, dict):
                 return []
-            if "error" in choice and choice["error"] and not choice.get("finish_reason"):
+            if choice.get("error") and not choice.get("finish_reason"):
                 raise Failed
-            if "usage" in choice or "usage" in chunk or "x_groq" in chunk:
+            reason = choice.get("finish_reason")
+            if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
+                raise Instead(*self._renamed(chunk, reason))
+            if "usage" in choice or not _COUNTS.isdisjoint(chunk):
                 self._note_tokens(chunk)
         self._head = self._head or {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
         if self._document is not None:
@@ -126,7 +127,7 @@ class Chat(Protocol):
     def _note_tokens(self, chunk: Json) -> None:
         self._tokens = tokens_of_chat(chunk) or self._tokens
         for answer in self.answers.values():
-            answer.note_tokens(self._tokens)
+            answer.end.note_tokens(self._tokens)
 
     def _read_rest(self, event: Event, chunk: Json) -> list[Part]:
         """A chunk without choices: usage, or an error that no client knows in this form."""
@@ -135,69 +136,73 @@ class Chat(Protocol):
             raise Failed(_written({"error": error}))
         if "usage" in chunk and "choices" not in chunk and self._document is None:
             # Usage without `choices` crashes clients.
-            raise Instead(_event({**chunk, "choices": []}))
+            raise Instead(self._event({**chunk, "choices": []}))
         return []
+
+    def _renamed(self, chunk: Json, reason: str) -> list[Event]:
+        """A chunk without a reason that no client knows; and an error, if the reason means one."""
+        known = FOREIGN_REASONS.get(reason)
+        choices = [
+            one if one.get("finish_reason") != reason else {**one, "finish_reason": known} for one in chunk["choices"]
+        ]
+        error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
+        failed = [self._event({"error": error})] if known is None else []
+        return [self._event({**chunk, "choices": choices}), *failed]
+
+    def _event(self, chunk: Json) -> Event:
+        text = payload.write(chunk)
+        return Event(sse.write(text) if self._document is None else text.encode("utf-8", "backslashreplace"), text)
 
     def _read_choice(self, chunk: Json, choice: Json) -> list[Part]:
         """The parts of one choice of a chunk."""
-        reason = choice.get("finish_reason")
-        if reason and isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
-            raise Instead(*_renamed(chunk, reason))
+        number = choice.get("index")
+        number = number if type(number) is int else None
+        index = 0 if self._one else number or 0
+        state = self._choices.get(index) or self._new_choice(index)
         delta: Json = choice.get("delta") or {}
         again = "message" in choice or not isinstance(delta, dict)
         if again:
-            delta, again = chat_choice.delta_of(choice)
-        calls = bool(delta.get("tool_calls") or delta.get("function_call"))
-        number, only = choice.get("index"), self._request.choices == 1
-        number = number if type(number) is int else None
-        index = 0 if only else number or 0
-        state = self._choices.get(index) or self._new_choice(index)
-        if delta is choice.get("message"):
-            delta = chat_choice.without_repeated(delta, text=state.has_text, reasoning=state.has_reasoning)
+            delta, again = chat_choice.delta_of(choice, text=state.has_text, reasoning=state.has_reasoning)
         parts = self._read_delta(state, chunk, choice, delta, again)
-        if calls and only:
+        calls = bool(delta.get("tool_calls") or delta.get("function_call"))
+        if calls and self._one:
             self._calling = (number or 0) if self._calling is None else self._calling
-        other = number is not None and number != index
-        for part in parts if calls and (other or number != self._calling) else ():
-            if isinstance(part, Fragment):
-                if other:
+            for part in parts:
+                if number and isinstance(part, Fragment):
                     part.slot = (number, part.slot) if isinstance(part.slot, int) else None
-                # Calls in two choices may be two answers to one question, or one answer in pieces.
-                part.refusal = ANOTHER_CHOICE if only and number not in (None, self._calling) else ""
-        if number != state.index and (calls or self.answers[state.index].engaged):
-            read_together(_written({**chunk, "choices": [{**choice, "index": state.index}]}), parts)
+                if isinstance(part, Fragment) and number not in (None, self._calling):
+                    # Calls in two choices may be two answers to one question, or one answer in pieces.
+                    part.refusal = ANOTHER_CHOICE
+        if number != index and (calls or self.answers[index].engaged):
+            read_together(_written({**chunk, "choices": [{**choice, "index": index}]}), parts)
         return parts
 
     def _new_choice(self, index: int) -> _Choice:
         state = self._choices[index] = _Choice(index, HostCalls(self._request.tools))
-        self.answer_of(index).note_tokens(self._tokens)
+        self.answer_of(index).end.note_tokens(self._tokens)
         return state
 
     def _read_delta(self, state: _Choice, chunk: Json, choice: Json, delta: Json, again: bool) -> list[Part]:
         """The parts of a delta, or of a message. `again`: its calls repeat those of the answer."""
-        index, text, reason = state.index, delta.get("content"), choice.get("finish_reason")
-        answer = self.answers[index]
+        index, reason, answer = state.index, choice.get("finish_reason"), self.answers[state.index]
         identity = chunk.get("id")
         answer.id = identity if identity and isinstance(identity, str) else answer.id
-        usual = delta.keys() <= _USUAL
-        parts: list[Part] = [] if usual else self._read_besides(state, delta)
-        calls = delta.get("tool_calls") or delta.get("function_call")
-        if isinstance(text, str):
-            dropped = calls and self._policy.null_content and self._document is None
-            parts += [Text(text)] if text and not dropped else []
-        elif text:
-            for one in read_content(text if isinstance(text, list) else [text]):
-                one.body = one.body if isinstance(text, list) else {"content": text}
-                parts.append(one)
-        state.has_text = state.has_text or bool(text)
+        parts = chat_choice.read_besides(delta) if delta.keys() - CONTENT else []
+        state.has_reasoning = state.has_reasoning or any(isinstance(part, Thought) for part in parts)
+        state.refused = state.refused or bool(delta.get("refusal"))
+        calls = bool(delta.get("tool_calls") or delta.get("function_call"))
+        if text := delta.get("content"):
+            dropped = calls and self._policy.null_content and self._document is None and isinstance(text, str)
+            parts += [] if dropped else chat_choice.read_text(text)
+            state.has_text = True
         if calls:
             parts += self._read_calls(state, delta, again)
-        more = {} if usual else {key: delta[key] for key in delta.keys() - _KNOWN if delta[key]}
+        more = {key: delta[key] for key in delta.keys() - KNOWN if delta[key]}
         if reason or (self._document and reason is not None):
-            state.stop = _stop(index, chunk, {**choice, "delta": more}, str(reason))
+            state.stop = _stop(chunk, {**choice, "index": index, "delta": more}, str(reason))
             parts.append(state.stop)
-        elif more or chunk.get("usage") or choice.get("logprobs") or not choice.keys() <= _CHOICE:
-            parts += self._read_more(state, chunk, choice, more, parts)
+        elif more or chunk.get("usage") or choice.get("logprobs") or not choice.keys() <= CHOICE:
+            parts += self._read_more(state, chunk, {**choice, "index": index, "delta": more}, parts)
         if delta.get("role") and not state.has_role:
             state.has_role = True
             # It goes at once: the SDKs need the choices to begin in their order.
@@ -207,71 +212,46 @@ class Chat(Protocol):
             part.choice = index
         return parts
 
-    def _read_besides(self, state: _Choice, delta: Json) -> list[Part]:
-        """What a delta says before its text: reasoning, a refusal, citations, audio."""
-        parts = chat_choice.thoughts(delta)
-        state.has_reasoning = state.has_reasoning or bool(parts)
-        shown = {key: delta[key] for key in SHOWN if delta.get(key)}
-        state.refused = state.refused or bool(delta.get("refusal"))
-        if delta.get("refusal") or any(map(chat_choice.says, shown.values())):
-            audio = delta.get("audio")
-            spoken = shown_text(audio.get("transcript")) if isinstance(audio, dict) else ""
-            parts.append(Other(body=shown, shown=spoken, refusal=bool(delta.get("refusal"))))
-        return parts
-
-    def _read_more(self, state: _Choice, chunk: Json, choice: Json, more: Json, said: list[Part]) -> list[Part]:
+    def _read_more(self, state: _Choice, chunk: Json, choice: Json, said: list[Part]) -> list[Part]:
         """What a chunk says beside what is known in its delta. Usage behind the reason goes with that. `said`: what
         the delta says."""
-        index, usage = state.index, chunk.get("usage")
-        beside = {key for key, value in choice.items() if value and key not in _CHOICE} | more.keys()
-        logprobs = bool(choice.get("logprobs"))
-        if usage and state.stop and self.answers[index].stops and not (beside or logprobs or said):
+        usage, logprobs = chunk.get("usage"), bool(choice.get("logprobs"))
+        beside = bool(choice["delta"]) or any(value and key not in CHOICE for key, value in choice.items())
+        if usage and state.stop and self.answers[state.index].stops and not (beside or logprobs or said):
             return [Stop(state.stop.reason, state.stop.finish, {"usage": usage})]
-        body = _with_choice(chunk, {**choice, "index": index, "delta": more})
         if not (beside or logprobs or usage):
             return []
         calls = any(isinstance(part, Fragment) or "tool_calls" in part.body for part in said)
-        return [Other(body=body, quiet=True, waits=logprobs or bool(said), of_text=not calls)]
+        return [Other(body=_with_choice(chunk, choice), quiet=True, waits=logprobs or bool(said), of_text=not calls)]
 
     def _read_calls(self, state: _Choice, delta: Json, again: bool) -> list[Part]:
-        calls = delta.get("tool_calls")
-        entries = (calls if isinstance(calls, list) else [calls]) if calls else [{"function": delta["function_call"]}]
+        """The calls of a delta. Those in the old form count only if they do not arrive as `tool_calls` too."""
+        answer, listed = self.answers[state.index], delta.get("tool_calls")
+        legacy = not listed
+        if state.legacy not in (None, legacy) and answer.has_calls:
+            return read_together(b"", [Other(quiet=True)])  # The client does not get them.
+        if legacy:
+            state.writes_legacy, answer.live = self._request.legacy_functions, None
+            answer.end.words = _LEGACY_WORDS if state.writes_legacy else _WORDS
+            answer.needs_ids = not state.writes_legacy
+        state.legacy = legacy
+        entries = (
+            [{"function": delta["function_call"]}] if legacy else listed if isinstance(listed, list) else [listed]
+        )
         parts: list[Part] = []
         for number, entry in enumerate(entries):
             if not isinstance(entry, dict):
                 continue
             fragment = chat_choice.fragment_of(entry)
-            if (state.hosts.indices or may_be_hosts(entry)) and state.hosts.take(entry, fragment):
-                if not again or self._document:
-                    parts.append(Other(body={"tool_calls": [entry]}, waits=True))
+            if state.hosts.take(entry, fragment):
+                parts += [] if again and self._document is None else [Other(body={"tool_calls": [entry]}, waits=True)]
+                answer.end.left_alone = answer.other_calls = True
+                answer.passed = state.hosts.custom
                 continue
             if self._document is not None:
                 fragment.slot, fragment.whole = number, True
             fragment.again = again
             parts.append(fragment)
-        answer = self.answers[state.index]
-        if state.hosts.indices:
-            answer.left_alone = answer.other_calls = True
-            answer.passed = state.hosts.custom
-        if (state.legacy or not calls) and any(isinstance(part, Fragment) for part in parts):
-            return self._in_one_form(state, parts, legacy=not calls)
-        return parts
-
-    def _in_one_form(self, state: _Choice, parts: list[Part], *, legacy: bool) -> list[Part]:
-        """Calls in the old form count only if they do not arrive as `tool_calls` too."""
-        answer = self.answers[state.index]
-        if legacy and not state.legacy and answer.has_calls:
-            return []
-        if state.legacy and not legacy:
-            answer.forget_fragments()
-            for part in parts if answer.sent else ():
-                if isinstance(part, Fragment):
-                    part.again = True
-        state.legacy = legacy
-        state.writes_legacy = legacy and self._request.legacy_functions
-        answer.words = _LEGACY_WORDS if state.writes_legacy else _WORDS
-        answer.needs_ids = not state.writes_legacy
-        answer.live = None if legacy else answer.live
         return parts
 
     # A stream
@@ -320,12 +300,10 @@ class Chat(Protocol):
         match part:
             case Text():
                 return self._chunk(part.choice, {"content": part.text})
-            case Decided():
+            case Decided() | Fragment():
                 return self._write_call(part)
             case Piece():
-                return self._write_piece(part)
-            case Fragment():
-                return self._write_fragment(part)
+                return self._write_call(part) if part.begins or part.arguments else b""
             case Stop() if "choices" in part.body:
                 [choice] = part.body["choices"]
                 return _written({**part.body, "choices": [{**choice, "finish_reason": part.reason}]})
@@ -333,32 +311,16 @@ class Chat(Protocol):
                 return self._chunk(part.choice, {}, part.reason)
         return _written(part.body) if "choices" in part.body else self._chunk(part.choice, part.body)
 
-    def _write_call(self, part: Decided) -> bytes:
-        state = self._choices[part.choice]
-        entry = chat_choice.written_call(part)
+    def _write_call(self, part: Decided | Piece | Fragment) -> bytes:
+        """A call, a piece of one, or a fragment as it came."""
+        state, entry = self._choices[part.choice], chat_choice.written_call(part)
         if state.writes_legacy:
             return self._chunk(part.choice, {"function_call": entry["function"]})
-        return self._chunk(part.choice, {"tool_calls": [{"index": state.index_of(part.number), **entry}]})
-
-    def _write_piece(self, part: Piece) -> bytes:
-        if not (part.begins or part.arguments):
-            return b""
-        function = {"name": part.name} if part.begins else {}
-        named = {"id": part.id, "type": "function"} if part.begins else {}
-        function = chat_choice.beside(part.body, {**function, "arguments": part.arguments})
-        index = self._choices[part.choice].index_of(part.number)
-        return self._chunk(part.choice, {"tool_calls": [{"index": index, **named, **function}]})
-
-    def _write_fragment(self, part: Fragment) -> bytes:
-        function = {key: value for key, value in (("name", part.name), ("arguments", part.arguments)) if value}
-        if self._choices[part.choice].legacy:
-            return self._chunk(part.choice, {"function_call": function})
-        index = part.slot[1] if isinstance(part.slot, tuple) else part.slot
-        named = {"id": part.id, "type": "function"} if part.id else {}
-        place = {} if index is None else {"index": index}
-        return self._chunk(
-            part.choice, {"tool_calls": [{**place, **named, **chat_choice.beside(part.body, function)}]}
-        )
+        if isinstance(part, Fragment):
+            place: Any = part.slot[1] if isinstance(part.slot, tuple) else part.slot
+        else:
+            place = state.index_of(part.number)
+        return self._chunk(part.choice, {"tool_calls": [entry if place is None else {"index": place, **entry}]})
 
     def _chunk(self, choice: int, delta: Json, reason: str | None = None) -> bytes:
         return _written({**self._head, "choices": [{"index": choice, "finish_reason": reason, "delta": delta}]})
@@ -371,11 +333,9 @@ class Chat(Protocol):
 
     def _read_document(self, answer: Json, choices: list[Json]) -> list[Part]:
         """The parts of every message, under the position of its choice."""
-        known = joined_choices(choices) if self._request.choices == 1 else choices
-        known = [_with_known_reason(choice) for choice in known]
+        known = chat_choice.joined(choices) if self._one else choices
         if known != choices:
-            text = payload.write({**answer, "choices": known})
-            raise Instead(Event(text.encode("utf-8", "backslashreplace"), text))
+            raise Instead(self._event({**answer, "choices": known}))
         self._document = answer
         parts: list[Part] = []
         for position, choice in enumerate(choices):
@@ -391,8 +351,8 @@ class Chat(Protocol):
         for position, choice in enumerate(choices):
             if isinstance(choice.get("message"), dict):
                 mine = [part for part in parts if part.choice == position]
-                legacy = self._choices[position].writes_legacy
-                choices[position] = write_choice(choice, mine, legacy=legacy, null_content=self._policy.null_content)
+                legacy, null = self._choices[position].writes_legacy, self._policy.null_content
+                choices[position] = chat_choice.written(choice, mine, legacy=legacy, null_content=null)
         written = {**document, "choices": choices}
         if written == payload.read_strict(body):
             return body
@@ -403,36 +363,13 @@ def _written(chunk: Json) -> bytes:
     return sse.write(payload.write(chunk))
 
 
-def _event(chunk: Json) -> Event:
-    text = payload.write(chunk)
-    return Event(sse.write(text), text)
-
-
 def _with_choice(chunk: Json, choice: Json) -> Json:
     """A chunk with this one choice, which says no reason."""
     kept = {key: value for key, value in choice.items() if key != "message"}
     return {**chunk, "choices": [{**kept, "finish_reason": None}]}
 
 
-def _with_known_reason(choice: Json) -> Json:
-    reason = choice.get("finish_reason")
-    known = FOREIGN_REASONS.get(reason) if isinstance(reason, str) else None
-    return choice if known is None else {**choice, "finish_reason": known}
-
-
-def _renamed(chunk: Json, reason: str) -> list[Event]:
-    """A chunk without a reason that no client knows, and an error if the reason means one."""
-    choices = [_with_known_reason(choice) for choice in chunk["choices"]]
-    if reason in FOREIGN_REASONS:
-        return [_event({**chunk, "choices": choices})]
-    choices = [{**one, "finish_reason": None} if one.get("finish_reason") == reason else one for one in choices]
-    says = any(value for one in choices for key, value in chat_choice.delta_of(one)[0].items() if key not in _IDLE)
-    error = {"message": f"The upstream ended the answer with {reason}.", "type": reason, "code": reason}
-    return [*([_event({**chunk, "choices": choices})] if says else []), _event({"error": error})]
-
-
-def _stop(index: int, chunk: Json, choice: Json, reason: str) -> Stop:
+def _stop(chunk: Json, choice: Json, reason: str) -> Stop:
     """A router keeps the reason of its upstream beside its own."""
     finish = Finish.CUT if Finish.of(choice.get("native_finish_reason")) is Finish.CUT else Finish.of(reason)
-    body = _with_choice(chunk, {**choice, "index": index})
-    return Stop(reason, finish, body, failed=reason == _FAILED)
+    return Stop(reason, finish, _with_choice(chunk, choice), failed=reason == _FAILED)

@@ -87,7 +87,7 @@ class Gemini(Protocol):
             out += self.answer_of(part.choice).take(part)
         for part in parts:
             # Not before: a call that is followed was complete before the limit was reached.
-            self.answer_of(part.choice).note_tokens(self._tokens)
+            self.answer_of(part.choice).end.note_tokens(self._tokens)
         return out
 
     @property

@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .. import payload
-from ..answer_in_blocks import BlockAnswer
 from ..finish_reason import FinishWords
 from ..mend import strict
 from ..mend.finish import Finish
@@ -51,7 +50,7 @@ _CUT_OFF = {"type": "api_error", "message": "The upstream ended the stream befor
 class Messages(Protocol):
     words = FinishWords(calls=_TOOL_USE, stop="end_turn")
     safe_ids = True
-    answer_type = BlockAnswer
+    one_block = True
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         super().__init__(request, policy, mender)
@@ -214,7 +213,7 @@ class Messages(Protocol):
         told = self._delta.get("delta", {})
         reason = string_of(delta.get("stop_reason")) or string_of(told.get("stop_reason"))
         self._tokens = tokens_in(usage, "output_tokens") or self._tokens
-        self.answer.note_tokens(tokens_in(usage, "output_tokens"))
+        self.answer.end.note_tokens(tokens_in(usage, "output_tokens"))
         if self._delta or not isinstance(data.get("usage"), dict):
             # Only what is known is added: 0 input tokens would overwrite the number of message_start.
             usage = {"output_tokens": self._tokens, **self._delta.get("usage", {}), **usage}
@@ -231,7 +230,7 @@ class Messages(Protocol):
     def _finish(self) -> list[bytes]:
         parts = self._taken([self._counted] if self._counted is not None else [])
         parts += self._closed(Finish.UNKNOWN)
-        told = self._has_message_delta or self.answer.left_alone
+        told = self._has_message_delta or self.answer.end.left_alone
         if not told and not any(isinstance(part, Stop) for part in parts):
             parts.append(Stop(self.answer.true_reason(), Finish.UNKNOWN))
         return [*self.written(parts), self._closed_block()]
@@ -250,9 +249,9 @@ class Messages(Protocol):
             return [half] if half else []
         if whole or self._has_message_delta or (answer.stops and not answer.late):
             out = self._finish()
-            return out if answer.left_alone else [*out, _MESSAGE_STOP]
+            return out if answer.end.left_alone else [*out, _MESSAGE_STOP]
         stopped, parts = answer.stops, self._closed(Finish.CUT, failed=True)
-        if answer.left_alone:
+        if answer.end.left_alone:
             return self.written(parts)
         # The client has what it needs to go on, if it has complete calls. Text that just stops was cut off.
         if answer.call_refused or not (stopped or (answer.sent and not self._in_text)):
@@ -348,7 +347,7 @@ class Messages(Protocol):
 
     def _closed_block(self, event: Json | None = None, raw: bytes = b"") -> bytes:
         # A call that is not mended gets no end of ours.
-        alone = event is None and self._open is not None and self._open[0] == _TOOL_USE and self.answer.left_alone
+        alone = event is None and self._open is not None and self._open[0] == _TOOL_USE and self.answer.end.left_alone
         end = b"" if alone or self._open is None else self._numbered(event or {"type": _STOP}, raw if event else b"")
         self._open = None
         return end
@@ -359,7 +358,7 @@ class Messages(Protocol):
 
     def _message_delta(self, reason: str | None, event: Json) -> bytes:
         delta, usage = event.get("delta"), event.get("usage") or {"output_tokens": self._tokens}
-        stopped = {**(delta if isinstance(delta, dict) else {}), "stop_reason": reason}
+        stopped = {**(delta if isinstance(delta, dict) else {}), "stop_reason": reason or None}
         stopped.setdefault("stop_sequence", None)
         return _written({"type": "message_delta", **event, "delta": stopped, "usage": usage})
 

@@ -75,6 +75,8 @@ class Protocol(ABC):
     """A whole call that is valid passes as it came. If not, it is written, because its place is its number."""
     needs_reason = False
     """A complete answer has a known reason to stop; in one without, a call that was written as text stays text."""
+    one_block = False
+    """Clients have only one block open at a time."""
     answer_type: type[Answer] = Answer
     always_says_why = False
     """A complete document has a reason to stop; in one without, a call that was written as text stays text."""
@@ -147,18 +149,8 @@ class Protocol(ABC):
             return known
         if len(self.answers) >= _MOST_ANSWERS:
             raise LimitReached
-        made = self.answers[choice] = self.answer_type(
-            self._request,
-            self._policy,
-            self._mender,
-            self.words,
-            self.tail,
-            needs_ids=self.needs_ids,
-            safe_ids=self.safe_ids,
-            passes_calls=self.passes_calls,
-            needs_reason=self.needs_reason,
-            choice=choice,
-        )
+        made = self.answer_type(self._request, self._policy, self._mender, self, self.tail, choice)
+        self.answers[choice] = made
         return made
 
     @property

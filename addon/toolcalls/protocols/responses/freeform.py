@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ... import payload
 from ...answer import Answer
@@ -20,9 +20,7 @@ _PATCH: Final = "*** Begin Patch"
 class AnswerOfItems(Answer):
     """An answer whose texts are items, and whose calls of freeform tools get their raw input back."""
 
-    def __init__(self, *args: Any, **more: Any) -> None:
-        super().__init__(*args, **more)
-        self._text.drops_space = False
+    drops_space = False
 
     def _decide_call(self, call: Call, drop: bool) -> list[Part]:
         said = call.arguments.strip() or call.finish is Finish.COMPLETE
