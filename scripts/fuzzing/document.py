@@ -37,11 +37,11 @@ def check(data: bytes) -> None:
     edits = _edits(data)
     patched, plain = Document(), b""
     for index, text in edits:
-        patched.edit(index, text)
+        patched.edit(index, text, by_server=True)
         plain = _applied(plain, index, text)
     patched.finish()
     once = Document()
-    once.append(plain.decode("utf-16-le", "surrogatepass"))
+    once.append(plain.decode("utf-16-le", "surrogatepass"), by_server=True)
     once.finish()
     need(patched.content.text == once.content.text, "patched it reads otherwise")
     need(patched.reasoning.text == once.reasoning.text, "patched its reasoning reads otherwise")

@@ -13,11 +13,11 @@ from tests.validators.responses import Illegal, validate
 ARGUMENTS = ['{"command":"ls"}', "{'command': 'ls'}", '{"command":"a\\"b","n":[1,{"x":null}]}', '{"command":"é 😀"}']
 TEXTS = ["Hello", " wörld", "", '{"type":"function_call"}', "data: x\n\n", "*** Begin Patch"]
 OPTIONAL = {
-    "message": ["item.added", "part.added", "text.done", "part.done", "item.done"],
+    "message": ["item.added", "part.added"],
     "function_call": ["item.added", "arguments.delta", "arguments.done", "item.done"],
     "custom_tool_call": [],
     "web_search_call": [],
-    "reasoning": ["item.added", "summary_part.added", "summary_text.done", "summary_part.done"],
+    "reasoning": ["item.added"],
 }
 FIELDS = ["sequence_number", "output_index", "content_index", "summary_index"]
 

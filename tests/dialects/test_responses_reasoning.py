@@ -26,18 +26,6 @@ def calls_in(upstream: Upstream) -> list[tuple[str, Any]]:
     return [(call["name"], call["arguments"]) for call in RESPONSES.read(out).calls]
 
 
-def deltas_alone(text: str, kind: str, number: str) -> Upstream:
-    """Reasoning whose end repeats nothing."""
-    upstream = Upstream()
-    item = {"id": "rs_0", "type": "reasoning", "summary": []}
-    upstream.say("response.output_item.added", output_index=0, item=item)
-    for at in range(0, len(text), 7):
-        where = {"item_id": "rs_0", "output_index": 0, number: 0}
-        upstream.say(f"response.{kind}.delta", **where, delta=text[at : at + 7])
-    upstream.finish(0, item)
-    return upstream
-
-
 @pytest.mark.parametrize("own_words", (True, False))
 def test_what_may_stand_beside_the_reasoning(own_words: bool) -> None:
     def thought(*texts: str) -> Upstream:
@@ -52,14 +40,6 @@ def test_what_may_stand_beside_the_reasoning(own_words: bool) -> None:
     assert calls_in(thought(THOUGHT).search().end()) == []
     assert calls_in(thought(THOUGHT).end("incomplete")) == []
     assert calls_in(thought(THOUGHT).end("failed")) == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "number"), (("reasoning_text", "content_index"), ("reasoning_summary_text", "summary_index"))
-)
-def test_reasoning_that_only_deltas_tell(kind: str, number: str) -> None:
-    assert calls_in(deltas_alone(THOUGHT, kind, number).end()) == [QUOTED]
-    assert calls_in(deltas_alone(THOUGHT + "\nNo.", kind, number).end()) == []
 
 
 def test_the_words_of_the_model_count_and_not_their_summary() -> None:

@@ -150,14 +150,19 @@ def test_a_stream_that_breaks_off_in_a_region_gives_it_back() -> None:
     assert out.startswith(written(upstream.events[:6])) and b"response.failed" in out
 
 
-def test_text_that_came_only_in_the_ends_is_searched() -> None:
+@pytest.mark.parametrize("only", ["the ends of items", "the list"])
+def test_text_that_came_only_in_the_ends_is_searched(only: str) -> None:
     upstream = Upstream().message(f"I look:\n{CALL}").end()
-    events = [event for event in upstream.events if "output_text" not in event["type"]]
-    events = [event for event in events if "content_part" not in event["type"]]
-    final = client(written(events))
-    assert calls(final) == [LS] and final.texts() == stated(final) == ["I look:\n"]
-    only_terminal = [upstream.events[0], upstream.events[-1]]
-    assert calls(client(written(only_terminal))) == [LS]
+    kinds = (
+        ("output_text", "content_part") if only == "the ends of items" else ("output_text", "content_part", "item")
+    )
+    events = [event for event in upstream.events if not any(kind in event["type"] for kind in kinds)]
+    out = mend(written(events), protocol="responses", question=QUESTION)[0]
+    told = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: ")]
+    message, call = told[-1]["response"]["output"]
+    assert message["content"][0]["text"] == "I look:\n"
+    assert (call["type"], call["name"], json.loads(call["arguments"])) == LS
+    assert [event["item"] for event in told if event["type"].endswith("item.done")][-1] == call
 
 
 def test_a_call_in_one_part_that_another_part_follows_is_text() -> None:

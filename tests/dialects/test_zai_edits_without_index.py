@@ -44,7 +44,7 @@ def null_patch(arguments: str = ARGUMENTS) -> str:
     return whole[whole.index('"result": ') + len('"result": ') :]
 
 
-@pytest.mark.parametrize("at", range(1, len('<glm_block >{"')))
+@pytest.mark.parametrize("at", range(1, len("<glm_block >{")))
 @pytest.mark.parametrize("before", ["", "Let me look. 😀"])
 @pytest.mark.parametrize("index", [{}, {"edit_index": None}])
 def test_the_rest_of_a_tag_without_an_index_has_all_of_the_call(index: Json, before: str, at: int) -> None:
@@ -73,7 +73,7 @@ def test_the_rest_of_a_block_without_an_index_is_not_shown_and_its_call_is_refus
     assert answer["finish_reason"] == "tool_calls"
 
 
-def test_edits_with_an_index_behind_it_leave_the_call_refused_and_its_neighbours_alone() -> None:
+def test_edits_with_an_index_behind_it_leave_the_call_refused_and_the_one_before_it_alone() -> None:
     first, rest = ARGUMENTS[:20], ARGUMENTS[20:40]
     before, behind = block("Write", '{"path": "a"}', "call_0"), block("Write", '{"path": "b"}', "call_2")
     backend = Backend().become(f"\n\n{before}\n\n{block('Bash', first)}")
@@ -81,16 +81,35 @@ def test_edits_with_an_index_behind_it_leave_the_call_refused_and_its_neighbours
     backend.document = f"\n\n{before}\n\n{block('Bash', first + rest)}"
     backend.become(f"\n\n{before}\n\n{block('Bash', ARGUMENTS)}")
     backend.become(f"\n\n{before}\n\n{block('Bash', ARGUMENTS)}\n\n{behind}")
-    assert [name for name, _ in made(got(backend.done()))] == ["Write", "invalid", "Write"]
+    answer = got(backend.delta("\n\nNow I wait.").done())
+    assert [name for name, _ in made(answer)] == ["Write", "invalid"]
+    assert answer["content"] == "Now I wait."
 
 
-def test_one_edit_may_end_a_call_and_begin_another() -> None:
+def test_what_follows_in_such_an_edit_is_not_shown_and_does_not_run() -> None:
     backend = Backend().become(f"\n\n{block('Bash', ARGUMENTS[:9])}")
     second = block("Write", '{"path": "a"}', "call_2")
     backend.say(edit_content=f"{tail(ARGUMENTS[9:])}\n\n{second}", phase="tool_call")
-    refused, whole = made(got(backend.done()))
-    assert refused[0] == "invalid"
-    assert whole == ("Write", {"path": "a"})
+    answer = got(backend.done())
+    assert ([name for name, _ in made(answer)], answer["content"]) == (["invalid"], "")
+
+
+def test_the_rest_of_the_name_of_the_server_is_not_shown_either() -> None:
+    whole = f"\n\n{block('Bash', ARGUMENTS)}"
+    cut = whole.index("mcp-server") + 3
+    backend = Backend().say(edit_index=0, edit_content=whole[:cut], phase="tool_call")
+    answer = got(backend.say(edit_content=whole[cut:], phase="tool_call").usage().done())
+    assert ([name for name, _ in made(answer)], answer["content"]) == (["invalid"], "")
+
+
+def test_the_null_patch_ends_the_turn_behind_such_an_edit_too() -> None:
+    backend = (
+        Backend()
+        .become(f"\n\n{block('Bash', ARGUMENTS[:9])}")
+        .say(edit_content=tail(ARGUMENTS[9:]), phase="tool_call")
+    )
+    answer = got(backend.say(edit_index=200, edit_content=null_patch(), phase="other").delta("It was null.").done())
+    assert ([name for name, _ in made(answer)], answer["content"]) == (["invalid"], "")
 
 
 def test_a_block_that_is_written_again_from_its_beginning_runs() -> None:

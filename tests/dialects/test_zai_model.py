@@ -54,8 +54,9 @@ def model(document: str) -> tuple[str, str, list[Any]]:
         parts.append(text if last else text.rstrip("\n"))
 
     while at < len(document):
-        if document[at] == "<" and (at == 0 or document[at - 1] == "\n" or (edge and at == start)):
-            wrapper, tag = _WRAPPER.match(document, at), _TAG.match(document, at)
+        head = at == 0 or document[at - 1] == "\n" or (edge and at == start)
+        if document[at] == "<" and (head or document[at - 1] not in "`'\"‘“«"):
+            wrapper, tag = _WRAPPER.match(document, at) if head else None, _TAG.match(document, at)
             if wrapper and ' type="reasoning"' in wrapper[0]:
                 part(at, False)
                 end = re.compile(r"(?m)^</details>").search(document, wrapper.end())
@@ -160,7 +161,7 @@ def edits(draw: st.DrawFn) -> tuple[list[tuple[int, str]], str]:
 def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[int, str]], str]):
     steps, final = case
     reader = Document()
-    said = [item for index, text in steps for item in reader.edit(index, text)]
+    said = [item for index, text in steps for item in reader.edit(index, text, by_server=True)]
     said += reader.finish()
     content, reasoning, calls = model(final)
     assert of_units(utf16(reader.content.text)) == content
@@ -183,11 +184,11 @@ def test_a_document_of_random_edits_reads_like_the_same_document_in_one_piece(
 ):
     reader, plain = Document(), b""
     for index, text in [(0, first), *changes]:
-        reader.edit(index, text)
+        reader.edit(index, text, by_server=True)
         plain = apply(plain, index, text)
     reader.finish()
     fresh = Document()
-    fresh.append(of_units(plain))
+    fresh.append(of_units(plain), by_server=True)
     fresh.finish()
     assert reader.content.text == fresh.content.text
     assert reader.reasoning.text == fresh.reasoning.text
@@ -202,7 +203,7 @@ def test_a_stream_of_edits_gives_the_calls_of_the_model_however_it_is_cut(
     steps, final = case
     backend = Backend()
     for index, text in steps:
-        backend.say(edit_index=index, edit_content=text, phase="answer")
+        backend.say(edit_index=index, edit_content=text, phase="tool_call")
     stream = backend.usage().done().stream
     whole = convert(stream, zai="on", zai_after_null="forward_all")
     cuts = [sum(sizes[: number + 1]) for number in range(len(sizes))]

@@ -75,10 +75,10 @@ def test_what_the_model_says_in_its_answer_is_text(before: str, behind: str, siz
     assert (answer["tool_calls"], answer["finish_reason"], answer["content"]) == ([], "stop", text)
 
 
-@pytest.mark.parametrize("phase", ["tool_call", "other"])
-def test_an_edit_of_the_backend_is_a_call(phase: str) -> None:
+@pytest.mark.parametrize(("phase", "calls"), [("tool_call", ["Bash"]), ("other", []), ("answer", []), ("new", [])])
+def test_an_edit_of_the_backend_is_a_call_if_its_phase_says_so(phase: str, calls: list[str]) -> None:
     backend = Backend().delta("Look:\n").become(f"Look:\n\n\n{BLOCK}", phase).done()
-    assert [call["name"] for call in got(backend)["tool_calls"]] == ["Bash"]
+    assert [call["name"] for call in got(backend)["tool_calls"]] == calls
 
 
 def test_a_fence_in_which_the_answer_ends() -> None:
@@ -99,10 +99,9 @@ def test_a_fence_in_which_the_answer_ends() -> None:
     ],
 )
 def test_a_block_behind_a_closed_fence_is_a_call(before: str) -> None:
-    for phase in ("tool_call", "answer"):
-        backend = Backend().delta(before) if before else Backend()
-        backend.become(f"{before}\n{BLOCK}", phase).done()
-        assert [call["name"] for call in got(backend)["tool_calls"]] == ["Bash"]
+    backend = Backend().delta(before) if before else Backend()
+    backend.become(f"{before}\n{BLOCK}").done()
+    assert [call["name"] for call in got(backend)["tool_calls"]] == ["Bash"]
 
 
 @pytest.mark.parametrize("result", ["", None])
@@ -138,7 +137,7 @@ def test_a_fence_in_the_reasoning_hides_no_call() -> None:
 
 def test_an_edit_that_closes_the_fence_lets_the_block_behind_it_be_one() -> None:
     quoted = f"```\n{BLOCK}\n```\n"
-    backend = Backend().delta("```\n").delta(BLOCK).become(f"{quoted}Now really:\n\n{BLOCK}", "other").done()
+    backend = Backend().delta("```\n").delta(BLOCK).become(f"{quoted}Now really:\n\n{BLOCK}").done()
     assert len(got(backend)["tool_calls"]) == 1
 
 

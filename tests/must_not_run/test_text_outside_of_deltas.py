@@ -145,7 +145,6 @@ READABLE: dict[str, tuple[str, Stream]] = {
         ]}).encode() + b"\n\n" + gemini({"text": HERMES}),
     ),
     "Responses, the start of the part": ("responses", part_added),
-    "Responses, the start of the item": ("responses", item_added),
     "Responses, only the end of an earlier text": ("responses", only_done),
 }  # fmt: skip
 
@@ -318,6 +317,7 @@ UNREADABLE: dict[str, tuple[str, bytes]] = {
         "responses",
         responses(lambda upstream: upstream.of("output_item.added")[0]["item"].update(content=FENCE), HERMES),
     ),
+    "Responses, a text in the start of the item": ("responses", item_added(LEADS)),
 }
 
 

@@ -129,6 +129,7 @@ def test_a_response_is_told_again_with_its_own_id_without_what_echoes_the_reques
         "object": "response",
         "instructions": None,
         "tools": [],
+        "output": [],
         "model": "m",
         "status": "in_progress",
     }

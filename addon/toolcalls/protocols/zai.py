@@ -3,8 +3,9 @@
 An event changes a document (`zai_document.py`) or has a fragment of a call. Text and reasoning go at once; calls are
 decided when the turn ends: until then a call may grow, be cut away, or turn out to be one that the server ran itself.
 The turn ends at the first null patch (the server sets `result` to null because it could not run a tool, and the model
-goes on without it), at `done`, or with the stream. No event passes as it came, because behind a converted one it
-would be garbage: a failure ends with an error event. If the request declares no tools, every byte passes.
+goes on without it), or behind `done`, of which only the usage counts. No event passes as it came, because behind a
+converted one it would be garbage: a failure ends with an error event. If the request declares no tools, every byte
+passes.
 """
 
 from __future__ import annotations
@@ -18,18 +19,19 @@ from ..finish_reason import FinishWords
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..mend.names import mend_name
-from ..parts import Decided, Fragment, Json, Other, Part, Text, Thought
+from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, string_of
 from ..policy import Policy
 from ..reasons import CUT_INSIDE, PIECES_UNCLEAR
+from ..request.limit import tokens_in
 from ..request.request import Request
 from ..sizes import LimitReached
 from ..wire import sse
 from ..wire.events import Event
 from .errors import ERROR, error_in, error_in_text
-from .protocol import Protocol
-from .zai_block import BLOCK_END, Block, place_of_rest
-from .zai_document import BLOCK_TAG, WRAPPER_TAG, Document, New, Origin
+from .protocol import Failed, Protocol, joined
+from .zai_block import BLOCK_END, Block
+from .zai_document import BLOCK_TAG, WRAPPER_TAG, Document, New
 from .zai_envelope import Patch, call_id_of, data_of, error_of, patch_of, reason_of
 
 _log = logging.getLogger("toolfix.engine")
@@ -67,11 +69,7 @@ class Zai(Protocol):
         self._fragments_size = 0
         self._ran: dict[tuple[str, str, int], None] = {}
         """Calls that the server ran itself: the id, the name, and how many fragments came before the result."""
-        self._in_fragments = False
-        """More fragments of a call may follow."""
         self._known: dict[str, bool] = {}
-        self._thoughts = ""
-        """Thinking that may be the beginning of a wrapper."""
         self._wrapped = self._apart = self._parted = False
         """Thinking is part of the document; it is not; a call of the server's own divides it."""
 
@@ -83,79 +81,81 @@ class Zai(Protocol):
         if self._over or event.data is None:
             # A comment keeps the connection alive, whatever protocol it is in.
             return [event.raw] if not self._over and event.raw.removeprefix(sse.BOM).startswith(b":") else []
-        said = payload.read_strict(event.data)
-        if not isinstance(said, dict):
-            if event.data.strip() == "[DONE]":
-                return self._end()
-            error = error_in(said) or error_in_text(event.data, event.type)
-            if error is None and "\n" in event.data:
-                return [piece for line in sse.lines_alone(event) for piece in self.take(line)]
-            said = {"error": error} if error is not None else payload.read_glued(event.data)
-        elif event.type == ERROR:
-            said = {"error": error_in(said, event.type)}
-        return self._take(said) if said else []
-
-    def _take(self, event: Json) -> list[bytes]:
-        data, error = data_of(event), error_of(event)
-        if not data and not error:
-            return []
-        if not self._has_role:
-            named = {
-                key: data.get(key) for key, kind in (("id", str), ("created", int)) if isinstance(data.get(key), kind)
-            }
-            self._head |= {key: value for key, value in named.items() if value}
-            self._head["model"] = self._head["model"] or string_of(data.get("model"))
-        done = data.get("done") is True or data.get("phase") == "done"
-        if error and not self._is_done and not (done and self._is_complete):
-            return [*self._break_off(), *self._failure(*error)]
-        usage = data.get("usage")
-        self._usage = usage if usage and isinstance(usage, dict) else self._usage
-        if self._is_done:
-            return []
-        if error:
-            _log.info("chat.z.ai ended a complete answer with an error: %s", error[0])
-        self._reason = reason_of(data) or self._reason
-        out = self.written(self._taken(self._silenced(self._read(data))))
+        if event.data.strip() == "[DONE]":
+            return self._end_turn(Finish.UNKNOWN)
+        try:
+            out = self.written(self._taken(self.read(event)))
+        except Failed as failed:
+            parts = self._decided(Finish.CUT, broken_off=True)
+            self._over = True
+            said: list[Part] = [part for part in parts if not isinstance(part, Stop)]
+            return [*self.written(said), *failed.again]
         if len(self._document.units) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
-        if self._most is not None:
-            return [*out, *self._decide(Finish.COMPLETE), *self._write_end("stop")]
-        if done:
-            self._is_done = True
-            return [*out, *self._end_turn(Finish.COMPLETE)]
-        return out
+        return out if self._most is None else [*out, *self.written(self._decided(Finish.COMPLETE))]
+
+    def read(self, event: Event) -> list[Part]:
+        said = payload.read_strict(event.data or "")
+        if not isinstance(said, dict):
+            error = error_in(said) or error_in_text(event.data or "", event.type)
+            if error is None and "\n" in (event.data or ""):
+                return [part for line in sse.lines_alone(event) for part in self.read(line)]
+            said = {"error": error} if error is not None else payload.read_glued(event.data or "")
+        elif event.type == ERROR:
+            said = {"error": error_in(said, event.type)}
+        return self._read(said) if said else []
 
     def end(self, half: bytes = b"") -> list[bytes]:
         if not self._converts:
             return [half] if half else []
         if not self._phase or self._over:
             return []
+        if self._is_done:
+            return self._end_turn(Finish.COMPLETE)
         # Without `done`, a call that may not be complete is not sent.
-        return self._end() if self._is_done else [*self._break_off(), *self._write_end("length")]
-
-    def _end(self) -> list[bytes]:
-        """`[DONE]`, or the stream is over behind `done`."""
-        out = [] if self._is_done else self._end_turn(Finish.UNKNOWN)
-        return [*out, *self._write_end("length" if self._reason == "length" else "stop")]
+        return self.written(self._decided(Finish.CUT, "length", broken_off=True))
 
     def _end_turn(self, finish: Finish) -> list[bytes]:
-        new = self._parts_of(self._document.finish(), len(self._document.blocks))
-        out = self.written(self._taken(self._silenced([*self._end_thinking(), *new])))
-        return [*out, *self._decide(Finish.of(self._reason) if self._reason else finish)]
+        """`done`, or `[DONE]`."""
+        rest = self._parts_of(self._document.finish(), len(self._document.blocks))
+        out = self.written(self._taken(self._silenced(rest)))
+        if self._reason or self._is_done:
+            finish = Finish.of(self._reason) if self._reason else Finish.COMPLETE
+        reason = "length" if self._reason == "length" else "stop"
+        return [*out, *self.written(self._decided(finish, reason))]
 
-    def _break_off(self) -> list[bytes]:
-        """The answer is not complete: its text, and the calls that are."""
-        return [*self.written(self._taken(self._end_thinking())), *self._decide(Finish.CUT, broken_off=True)]
-
-    def _decide(self, finish: Finish, *, broken_off: bool = False) -> list[bytes]:
-        """All that is held, and the calls of the turn."""
-        parts = self._taken(self._calls(broken_off=broken_off))
-        parts += self.answer.end_text(finish)
-        return self.written([*parts, *self.answer.close(finish, failed=broken_off)])
+    def _decided(self, finish: Finish, reason: str = "stop", *, broken_off: bool = False) -> list[Part]:
+        """All that is held, the calls of the turn, and its end; `broken_off`: the end is missing, or an error."""
+        tokens = tokens_in(self._usage, "completion_tokens")
+        stop = Stop(reason, finish, tokens=tokens, failed=broken_off)
+        parts = self._taken([*self._calls(broken_off=broken_off), stop])
+        return [*parts, *self._closed(finish, failed=broken_off)]
 
     def _silenced(self, parts: list[Part]) -> list[Part]:
         silent = self._policy.null_content and self._has_calls
         return [part for part in parts if not (silent and isinstance(part, Text))]
+
+    # One event
+
+    def _read(self, event: Json) -> list[Part]:
+        data, error = data_of(event), error_of(event)
+        if not data and not error:
+            return []
+        if not self._has_role:
+            named = {"id": string_of(data.get("id")), "created": index_of(data.get("created"))}
+            self._head |= {key: value for key, value in named.items() if value}
+            self._head["model"] = self._head["model"] or string_of(data.get("model"))
+        done = data.get("done") is True or data.get("phase") == "done"
+        if error and not (self._is_done or (done and self._is_complete)):
+            raise Failed(*_failure(*error))
+        usage = data.get("usage")
+        self._usage = usage if usage and isinstance(usage, dict) else self._usage
+        if self._is_done:
+            return []
+        if error:
+            _log.info("chat.z.ai ended a complete answer with an error: %s", error[0])
+        self._reason, self._is_done = reason_of(data) or self._reason, done
+        return self._silenced(self._read_fields(data))
 
     @property
     def _is_complete(self) -> bool:
@@ -163,50 +163,34 @@ class Zai(Protocol):
         said = self._document.content.length > 0 and bool(self._usage or self._reason)
         return said or any(not call.refusal for call in self._calls(broken_off=True))
 
-    # One event
-
-    def _read(self, data: Json) -> list[Part]:
+    def _read_fields(self, data: Json) -> list[Part]:
         """Change the document, and read it: the phase alone does not say what an edit means."""
         self._phase = string_of(data.get("phase")) or "answer"
         patch = patch_of(data)
         self._parted = self._parted or (self._apart and self._phase in (_CALLING, _ANSWERED))
-        parts = [] if self._phase in (_THINKING, _ANSWERED) else self._end_thinking()
         if self._phase == _ANSWERED:
             # The result of one of the server's own tools is no text of the answer.
             if patch is None or patch.kind == "edit":
                 return self._change(patch) if patch is not None else []
             self._ran[call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
             return [Other()]
-        if self._phase == _CALLING or data.get("tool_calls") or data.get("delta_name"):
-            parts += self._take_fragments(data)
-        elif patch is not None:
-            self._in_fragments = False
-        if patch is not None and self._phase == _THINKING:
-            return [*parts, *self._think(patch)]
-        return [*parts, *self._change(patch)] if patch is not None else parts
+        parts = self._take_fragments(data)
+        if patch is None:
+            return parts
+        return [*parts, *(self._think(patch) if self._phase == _THINKING else self._change(patch))]
 
     def _think(self, patch: Patch) -> list[Part]:
         """Thinking that begins with a wrapper is part of the document; else it is reasoning of its own."""
-        text, self._thoughts = self._thoughts + patch.text, ""
-        opening = text.lstrip("\n")
-        if opening.startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.place):
+        text = patch.text
+        if text.lstrip("\n").startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.place):
             self._wrapped = True
-        elif not (self._wrapped or self._apart) and WRAPPER_TAG.startswith(opening):
-            self._thoughts = text
-            return []
         if self._wrapped:
-            return self._change(patch._replace(text=text))
+            return self._change(patch)
         self._apart = True
         if self._parted:
             text = text.lstrip("\n")
             self._parted = not text
             text = f"\n\n{text}" if text else ""
-        return [Thought(text)] if text else []
-
-    def _end_thinking(self) -> list[Part]:
-        """What looked like the beginning of a wrapper is reasoning."""
-        text, self._thoughts = self._thoughts, ""
-        self._apart = self._apart or bool(text)
         return [Thought(text)] if text else []
 
     def _take_fragments(self, data: Json) -> list[Part]:
@@ -224,66 +208,73 @@ class Zai(Protocol):
         self._called = self._called or (any(map(self._is_clients, named)) if named else bool(found))
         self._fragments += found
         self._fragments_size += sum(len(one.arguments) for one in found)
-        self._in_fragments = self._in_fragments or bool(found)
         return [Other()] if any(one.name and not self._is_clients(one.name) for one in found) else []
 
     def _change(self, patch: Patch) -> list[Part]:
-        document, calling, held = self._document, self._phase == _CALLING, self._document.held_text
+        document, place = self._document, patch.place
+        if place is None and self._is_rest(patch.text):
+            return self._take_rest(patch.text)
+        if patch.kind != "delta" and 0 <= self._unclear < (place or 0):
+            return self._end_at_null(patch.text)  # What an edit without a place did to the document is not known.
         known = len(document.blocks) + document.block_is_open
-        by_model = self._phase == _THINKING or (self._phase == "answer" and patch.kind == "delta")
-        origin = Origin.CALLS if calling else Origin.MODEL if by_model else Origin.UNKNOWN
-        # A block that grows is read when it is over.
-        hold = (
-            calling and BLOCK_TAG not in patch.text and BLOCK_END not in patch.text.rstrip().removesuffix(BLOCK_END)
-        )
+        by_server = self._phase == _CALLING
+        hold = by_server and BLOCK_TAG not in patch.text  # A block that grows is read when it is over.
         if patch.kind == "delta":
-            new = document.append(patch.text, origin, hold=hold)
+            new = document.append(patch.text, by_server=by_server, hold=hold)
         else:
-            new = document.edit(self._place(patch), patch.text, origin, hold=hold)
-        before: list[Part] = [Other()] if document.taken_back else []
-        return [*before, *self._parts_of(new, known, held)]
-
-    def _place(self, patch: Patch) -> int:
-        """Where an edit cuts the document: at its beginning if it has no index, unless it is the rest of a block."""
-        document, text, place = self._document, patch.text, patch.place
-        end = text.find(BLOCK_END)
-        if place is None and self._phase == _CALLING and document.ends_in_tag_of(text):
-            return len(document.units)
-        if place is None and (document.blocks or document.block_is_open):
-            document.settle()
-            is_rest = self._phase == _CALLING if end < 0 else BLOCK_TAG not in text[:end]
-            if is_rest and (end >= 0 or document.block_is_open):
-                start = document.all_blocks[-1].start
-                place, certain = place_of_rest(document.units.read(start), text)
-                self._unclear = self._unclear if certain else start
-                return start + place
-        if self._unclear >= (place or 0):
             self._unclear = -1
-        return place or 0
+            new = document.edit(place or 0, patch.text, by_server=by_server, hold=hold)
+        before: list[Part] = [Other()] if document.taken_back else []
+        return [*before, *self._parts_of(new, known)]
 
-    def _parts_of(self, new: list[New], known: int, held: str = "") -> list[Part]:
-        """The parts of what is new in the document, up to the null patch that ends the turn.
+    def _is_rest(self, text: str) -> bool:
+        """Whether an edit that does not say its place is the rest of the last block: it ends one that it did not
+        begin. Any other replaces the document."""
+        document, end = self._document, text.find(BLOCK_END)
+        if end < 0:
+            return self._phase == _CALLING and (document.block_is_open or document.ends_in_tag(text))
+        known = document.block_is_open or document.blocks or document.ends_in_tag(text)
+        return bool(known) and BLOCK_TAG not in text[:end]
 
-        `known`, `held`: how many blocks it had before, and the text that was held.
-        """
-        cuts = self._policy.zai_after_null == "cut"
+    def _take_rest(self, text: str) -> list[Part]:
+        """Where the rest of a block cuts is not known, because edits may repeat what they continue: its call is
+        refused. Only the null patch has one place."""
+        document = self._document
+        if document.ends_in_tag(text):
+            return self._parts_of(document.append(text, by_server=True, hold=True), len(document.blocks))
+        parts = self._parts_of(document.finish_block(), len(document.blocks))
+        if text.startswith("null,") and not document.block_is_open:
+            return [*parts, *self._end_at_null(text)]
+        self._unclear = document.all_blocks[-1].start
+        if document.block_is_open:
+            parts += self._parts_of(document.append(text), len(document.blocks))
+        return parts
+
+    def _end_at_null(self, text: str) -> list[Part]:
+        """The null patch, whose place is not needed, ends the turn; other edits are dropped."""
+        blocks = self._document.all_blocks
+        if text.startswith("null,") and self._cuts and any(self._is_clients(one.name, one.result) for one in blocks):
+            self._most = len(blocks)
+        return []
+
+    @property
+    def _cuts(self) -> bool:
+        return self._policy.zai_after_null == "cut"
+
+    def _parts_of(self, new: list[New], known: int) -> list[Part]:
+        """The parts of what is new in the document, up to the null patch that ends the turn. `known`: how many blocks
+        it had before."""
         parts: list[Part] = []
-        for at, one in enumerate(new):
+        for one in new:
             if not isinstance(one, Block):
                 parts.append(one)
-            elif one.result is None and cuts and self._is_clients(one.name):
+            elif one.result is None and self._cuts and self._is_clients(one.name):
                 # Blocks that were in the document before the null patch belong to the turn, later ones do not.
                 self._most = max(known, self._document.blocks.index(one) + 1)
-                return [*parts, *self._still_held(held, [*new[at + 1 :], *self._document.finish()] if held else [])]
+                return parts
             elif not self._is_clients(one.name, one.result):
                 parts.append(Other())
         return parts
-
-    def _still_held(self, held: str, new: list[New]) -> list[Part]:
-        """The text that was held before the turn ended, if the document still goes on with it."""
-        text = "".join(one.text for one in new if isinstance(one, Text))
-        begin = len(text) - len(text.lstrip("\n"))
-        return [Text(text[: begin + len(held)])] if held and text.startswith(held, begin) else []
 
     # Calls
 
@@ -314,7 +305,7 @@ class Zai(Protocol):
                 one.refusal = PIECES_UNCLEAR if block.start == self._unclear else ""
                 half = None if block.whole else one
                 told.append(one)
-        grows = blocks[-1].result == "" and self._phase == _CALLING if told else self._in_fragments
+        grows = self._phase == _CALLING and (not told or blocks[-1].result == "")
         calls = assemble(self._fragments, self._request.tools, Finish.COMPLETE)
         ran = set[int]()
         for identity, name, behind in self._ran:
@@ -337,9 +328,6 @@ class Zai(Protocol):
 
     # Writing
 
-    def read(self, event: Event) -> list[Part] | None:
-        raise NotImplementedError
-
     def write(self, part: Part) -> bytes:
         match part:
             case Text():
@@ -350,43 +338,39 @@ class Zai(Protocol):
                 function = {"name": outcome.name, "arguments": outcome.arguments}
                 call = {"index": number, "id": outcome.id, "type": "function", "function": function}
                 return self._chunk({"tool_calls": [call]})
+            case Stop():
+                self._over = True
+                return self._end_of(part)
         return b""
 
     def written(self, parts: list[Part]) -> list[bytes]:
-        out = [piece for piece in super().written(parts) if piece]
-        return self._with_role(out) if out else []
-
-    def _with_role(self, out: list[bytes]) -> list[bytes]:
-        known, self._has_role = self._has_role, True
-        return out if known else [self._chunk({"role": "assistant"}), *out]
+        out = [piece for part in joined(parts) if (piece := self.write(part))]
+        if out and not self._has_role:
+            out.insert(0, self._chunk({"role": "assistant"}))
+            self._has_role = True
+        return out
 
     def _chunk(self, delta: Json, reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return sse.write(payload.write({**self._head, "choices": [choice], **more}))
 
-    def _write_end(self, reason: str) -> list[bytes]:
+    def _end_of(self, stop: Stop) -> bytes:
         """The end of the answer. Its usage comes in a chunk of its own if the client has asked for that."""
-        self._over = True
-        truth = "tool_calls" if self.answer.sent else reason
+        reason = "tool_calls" if self.answer.sent else stop.reason
         usage = {"usage": self._usage} if self._usage else {}
         if usage and self._request.include_usage:
             apart = sse.write(payload.write({**self._head, "choices": [], **usage}))
-            return self._with_role([self._chunk({}, truth), apart, _DONE])
-        return self._with_role([self._chunk({}, truth, **usage), _DONE])
-
-    def _failure(self, message: str, code: Any, kind: str = "upstream_error") -> list[bytes]:
-        """An error and no reason, so that no client takes the answer for complete."""
-        self._over = True
-        error = {"message": message, "type": kind, "param": None, "code": code}
-        return [sse.write(payload.write({"error": error})), _DONE]
+            return self._chunk({}, reason) + apart + _DONE
+        return self._chunk({}, reason, **usage) + _DONE
 
     def last_words(self, reason: str) -> list[bytes] | None:
         if not self._converts:
             return None
         if self._over:
             return []
+        self._over = True
         held = self.written([part for part in self.tail.drain() if isinstance(part, Text)])
-        return [*held, *self._failure(f"toolfix: {reason}.", None, "conversion_error")]
+        return [*held, *_failure(f"toolfix: {reason}.", None, "conversion_error")]
 
     def keep_alive(self) -> bytes:
         return self._chunk({}) if self._converts else super().keep_alive()
@@ -412,3 +396,9 @@ class Zai(Protocol):
     @property
     def changed_sent_text(self) -> bool:
         return self._document.rewritten
+
+
+def _failure(message: str, code: Any, kind: str = "upstream_error") -> list[bytes]:
+    """An error and no reason, so that no client takes the answer for complete."""
+    error = {"message": message, "type": kind, "param": None, "code": code}
+    return [sse.write(payload.write({"error": error})), _DONE]

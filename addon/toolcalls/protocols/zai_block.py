@@ -35,19 +35,6 @@ class Block:
     whole: bool = True
 
 
-def place_of_rest(units: str, text: str) -> tuple[int, bool]:
-    """Where an edit that does not say so goes on in a block, and whether that is certain.
-
-    The null patch replaces the result. Other edits continue the arguments, but may also repeat some of them.
-    """
-    arguments = _FIELDS["arguments"].search(units)
-    result = _RESULT.search(units, arguments.end() if arguments else 0)
-    if result is not None and text.startswith("null,"):
-        return result.start(1), True
-    whole = arguments is not None and len(arguments[1]) > 1 and arguments[1].endswith('"')
-    return (arguments.end() - 1 if arguments is not None and whole else len(units)), False
-
-
 def read_block(text: str, at: int, start: int) -> tuple[Block, int]:
     """The block whose JSON begins here, and the end of its JSON; 0 if more of it may follow.
 
@@ -68,10 +55,9 @@ def read_block(text: str, at: int, start: int) -> tuple[Block, int]:
         # The second form is known only from synthetic tests.
         function = value.get("function")
         metadata = {"id": value.get("id"), **function} if isinstance(function, dict) else {}
-    name, arguments = string_of(metadata.get("name")), payload.text_of(metadata.get("arguments"))
-    return Block(
-        start, string_of(metadata.get("id")), joined(name), joined(arguments), metadata.get("result", "")
-    ), end
+    identity, name = string_of(metadata.get("id")), joined(string_of(metadata.get("name")))
+    arguments = joined(payload.text_of(metadata.get("arguments")))
+    return Block(start, identity, name, arguments, metadata.get("result", "")), end
 
 
 def _cut_block(text: str, start: int) -> Block:

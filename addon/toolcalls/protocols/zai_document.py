@@ -1,15 +1,15 @@
 """The document of chat.z.ai, which the server edits: reasoning wrappers, blocks with calls, and text between them.
 
-An edit cuts the document at an index, which counts UTF-16 units, and appends. The document is read part by part; what
-may still become something else (half a tag, newlines that may frame a block) is not read yet. An edit goes back to
-the beginning of the part that it cuts. A block that grows is held, and read once it is over.
+An edit cuts the document at an index, which counts UTF-16 units, and appends. The document is read element by
+element; what may still become something else (half a tag, newlines that may frame a block) is not read yet. An edit
+goes back to the beginning of the element that it cuts. A block is held, and read once it is over. Only what the
+server writes as a call is one: what the model says is text, whatever it looks like.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..parts import Text, Thought
@@ -20,34 +20,19 @@ BLOCK_TAG: Final = "<glm_block"
 WRAPPER_TAG: Final = "<details"
 _MAX_TAG: Final = 1024
 """A longer tag is text."""
-_MAX_NAMELESS: Final = 64 * 1024
-"""A block that is this long and has not named its tool is text."""
-_NOTHING, _MORE = (0, 0), (-1, -1)
-"""Instead of offsets: nothing opens here; it depends on what follows."""
 _MOST_TAGS: Final = 1000
-"""How many tags a change may have."""
+"""How many tags that open nothing the server may write at once."""
 _QUOTES: Final = "`'\"‘“«"
 """A block right after one of these is quoted as an example."""
 
 _TAG = re.compile(r"<(?:glm_block|details|g[lm_block]{0,7}+\Z|d[etails]{0,6}+\Z|\Z)")
 _WRAPPER_TAG = re.compile(r"<(?:details|d[etails]{0,6}+\Z|\Z)")
-"""What the model writes is never a block."""
-_ATTRIBUTES: Final = r'(?:[^\S\n](?>[^">\n]|"[^"\n]{0,1024}"){0,1024}+)?'
-_BLOCK = re.compile(rf'<glm_block{_ATTRIBUTES}(?:>\s*+(?:(\{{)\s*+(?:["}}]|(\Z))|(\Z))|(?:"[^"\n]*+)?(\Z))')
-_WRAPPER = re.compile(rf'<details({_ATTRIBUTES})(?:>|(?:"[^"\n]*+)?(\Z))')
+_ATTRIBUTES: Final = r'(?P<attributes>(?:[^\S\n](?>[^">\n]|"[^"\n]{0,256}"){0,256}+)?)'
+_BLOCK = re.compile(rf'{BLOCK_TAG}{_ATTRIBUTES}(?:>\s*+(?:(?P<inner>\{{)|\Z)|(?:"[^"\n]*+)?\Z)')
+_WRAPPER = re.compile(rf'{WRAPPER_TAG}{_ATTRIBUTES}(?:>(?P<inner>)|(?:"[^"\n]*+)?\Z)')
 _REASONING = re.compile(r'\stype="reasoning"(?:\s|\Z)')
-_FENCE_LINE = re.compile(r"^[^\S\n]*+(`{3,}+|~{3,}+)([^\n]*+)", re.MULTILINE)
 _MARK = re.compile(r"(?<=\n)(?:<summary>.*?</summary>|> ?)")
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")
-
-
-class Origin(Enum):
-    """Who wrote a piece of the document."""
-
-    CALLS = "the server, as tool calls"
-    MODEL = "the model, as its answer or as thinking"
-    UNKNOWN = "an edit, or a phase that nobody knows"
-
 
 New = Text | Thought | Block
 """What a change of the document adds to the answer."""
@@ -82,19 +67,17 @@ class Units:
         return text if len(text) == end - start else _ASTRAL.sub(_pair, text)
 
 
+@dataclass(slots=True)
 class Channel:
     """One text of the client, which only grows: what was sent cannot be taken back.
 
     While a new text repeats it, nothing is sent; if it differs, only what follows the common beginning is sent.
     """
 
-    __slots__ = ("_shown", "length", "rewritten")
-
-    def __init__(self) -> None:
-        self._shown = Units()
-        self.length = 0
-        """The length of the text now; after a cut it may be less than what was sent."""
-        self.rewritten = False
+    length: int = 0
+    """The length of the text now; after a cut it may be less than what was sent."""
+    rewritten: bool = False
+    _shown: Units = field(default_factory=Units)
 
     @property
     def taken_back(self) -> bool:
@@ -119,26 +102,24 @@ class Channel:
 
 @dataclass(slots=True)
 class _Element:
-    """A part of the document (text, a wrapper, a block), and how much there was before it."""
+    """A text, a wrapper or a block, and how much there was before it."""
 
     kind: str
     start: int
     inner: int
     """Where it begins behind its tag."""
-    opened: int
-    """How far its tag was looked at; 0 for the first part."""
     content: int
     reasoning: int
     blocks: int
-    at: int = 0
+    at: int
     """What is before this was read."""
-    tried: int = 0
-    """How long the block was when it was last read."""
+    ended: bool = False
+    """A block: its closing tag may be there."""
 
     @property
     def edge(self) -> bool:
         """Whether no text has followed the wrapper or the block before it."""
-        return self.opened > 0 and self.at == self.inner
+        return self.start > 0 and self.at == self.inner
 
 
 class Document:
@@ -148,11 +129,10 @@ class Document:
         self.units = Units()
         self.blocks: list[Block] = []
         self.content, self.reasoning = Channel(), Channel()
-        self._parts = [_Element("text", 0, 0, 0, 0, 0, 0)]
+        self._elements = [_Element("text", 0, 0, 0, 0, 0, 0)]
         self._new: list[New] = []
-        self._origins = [(0, Origin.UNKNOWN)]
-        self._tags = 0
-        """How many tags the last change has."""
+        self._server_from: int | None = None
+        """From here to its end the document was written by the server itself; None: its end was not."""
 
     @property
     def rewritten(self) -> bool:
@@ -166,69 +146,68 @@ class Document:
 
     @property
     def block_is_open(self) -> bool:
-        return self._parts[-1].kind == "block"
+        return self._elements[-1].kind == "block"
 
-    @property
-    def held_text(self) -> str:
-        """The end of the text, without the newlines before it, if it may be the beginning of a tag."""
-        part = self._parts[-1]
-        return joined(self.units.read(part.at)).lstrip("\n") if part.kind == "text" else ""
-
-    def ends_in_tag_of(self, text: str) -> bool:
-        """Whether the document ends inside the tag of a block, and this is the rest of it, from there on."""
-        held = self.held_text
-        block = _BLOCK.match(held + text) if held.startswith("<") and not text.startswith("<") else None
-        return block is not None and block.lastindex == 1
+    def ends_in_tag(self, rest: str) -> bool:
+        """Whether the document ends inside the tag of a block, and this is the rest of it."""
+        last = self._elements[-1]
+        held = self.units.read(last.at).lstrip("\n") if last.kind == "text" else ""
+        block = _BLOCK.match(held + rest) if held.startswith("<") and not rest.startswith("<") else None
+        return block is not None and block["inner"] is not None
 
     @property
     def all_blocks(self) -> list[Block]:
         """The blocks so far, with an open one."""
-        part = self._parts[-1]
-        text = self.units.read(part.start) if self.block_is_open else ""
-        return [*self.blocks, *([read_block(text, part.inner - part.start, part.start)[0]] if text else [])]
+        if not self.block_is_open:
+            return self.blocks
+        last = self._elements[-1]
+        return [*self.blocks, read_block(self.units.read(last.start), last.inner - last.start, last.start)[0]]
 
     # Changes. Each gives the new text, the new reasoning and the blocks that are over, in order.
 
-    def append(self, text: str, origin: Origin = Origin.UNKNOWN, *, hold: bool = False) -> list[New]:
-        """`hold`: an open block may go on growing."""
-        size = len(self.units)
-        while self._origins and self._origins[-1][0] >= size:
-            self._origins.pop()
-        if not self._origins or self._origins[-1][1] is not origin:
-            self._origins.append((size, origin))
+    def append(self, text: str, *, by_server: bool = False, hold: bool = False) -> list[New]:
+        """`by_server`: the server wrote it as a call; `hold`: an open block may go on growing."""
+        size, last = len(self.units), self._elements[-1]
+        if not by_server:
+            self._server_from = None
+        elif self._server_from is None:
+            self._server_from = size
         self.units.append(text)
-        self._tags = 0
-        return self._read(hold=hold, ends=BLOCK_END in text)
+        around = self.units.read(max(size - len(BLOCK_END), last.inner), size) if self.block_is_open else ""
+        last.ended = last.ended or BLOCK_END in around + text
+        return self._read(hold=hold)
 
-    def edit(self, index: int, text: str, origin: Origin = Origin.UNKNOWN, *, hold: bool = False) -> list[New]:
+    def edit(self, index: int, text: str, *, by_server: bool = False, hold: bool = False) -> list[New]:
         """Cut the document at an index and append."""
         cut = self.units.cut(index)
         if cut < len(self.units):
             self.units.truncate(cut)
-            while self._parts[-1].opened > cut:
-                self._parts.pop()
-            part = self._parts[-1]
-            part.at = part.inner
-            self.content.length, self.reasoning.length = part.content, part.reasoning
-            part.tried = 0
-            del self.blocks[part.blocks :]
-            if self.block_is_open and self._origin(cut - 1) is Origin.CALLS:
-                origin = Origin.CALLS  # An edit inside a call comes from the server, and repeats the calls behind it.
-        return self.append(text, origin, hold=hold)
+            blocks = len(self.blocks) + self.block_is_open
+            while len(self._elements) > 1 and self._elements[-1].inner + self.block_is_open > cut:
+                self._elements.pop()
+            last = self._elements[-1]
+            last.at, last.ended = last.inner, False
+            self.content.length, self.reasoning.length = last.content, last.reasoning
+            del self.blocks[last.blocks :]
+            # What cuts or replaces a call comes from the server, and repeats the calls behind it.
+            by_server = by_server or len(self.blocks) < blocks
+            self._server_from = min(self._server_from, cut) if self._server_from is not None else None
+        return self.append(text, by_server=by_server, hold=hold)
 
-    def settle(self) -> list[New]:
+    def finish_block(self) -> list[New]:
         """Read the open block, if it is over."""
-        return self._read(ends=True)
+        return self._read()
 
     def finish(self) -> list[New]:
         """The document is complete: what may have been the beginning of a tag is text."""
-        new, part, size = self.settle(), self._parts[-1], len(self.units)
-        if part.kind == "wrapper":
-            self._think(part, size)
-        elif part.kind == "text":
-            rest = self.units.read(part.at)
-            if rest.strip() or not part.edge:
-                self._say(part, rest, size)
+        self._elements[-1].ended = True
+        new, last, size = self._read(), self._elements[-1], len(self.units)
+        if last.kind == "wrapper":
+            self._think(last, size)
+        elif last.kind == "text":
+            rest = self.units.read(last.at)
+            if rest.strip() or not last.edge:
+                self._say(last, rest, size)
         elif not (block := self.all_blocks[-1]).name:
             self._give_back(size)
         elif block.whole:
@@ -239,141 +218,128 @@ class Document:
         new, self._new = self._new, []
         return new
 
-    # Reading. Each method says whether another part follows.
+    # Reading. Each method says whether another element follows.
 
-    def _read(self, *, hold: bool = False, ends: bool = False) -> list[New]:
+    def _read(self, *, hold: bool = False) -> list[New]:
         follows = True
         while follows:
-            part = self._parts[-1]
-            if part.kind == "text":
-                follows = self._read_text(part)
-            elif part.kind == "wrapper":
-                follows = self._read_reasoning(part)
+            last = self._elements[-1]
+            if last.kind == "text":
+                follows = self._read_text(last)
+            elif last.kind == "wrapper":
+                follows = self._read_reasoning(last)
             else:
-                follows = not hold and self._read_block(part, ends=ends)
+                follows = last.ended and not hold and self._read_block(last)
         return self._pop_new()
 
-    def _begin(self, kind: str, start: int, inner: int, opened: int) -> None:
+    def _begin(self, kind: str, start: int, inner: int) -> None:
         before = self.content.length, self.reasoning.length, len(self.blocks)
-        self._parts.append(_Element(kind, start, inner, opened, *before, at=inner))
+        self._elements.append(_Element(kind, start, inner, *before, at=inner))
 
-    def _read_text(self, part: _Element) -> bool:
-        text, base = self.units.read(part.at), part.at
-        end, opened = len(text), _NOTHING
-        by_model = self._origins[-1][1] is Origin.MODEL and self._origins[-1][0] <= base
-        for tag in (_WRAPPER_TAG if by_model else _TAG).finditer(text):
-            opened = self._opening(part, text, tag.start())
-            if opened != _NOTHING:
-                end = tag.start()
+    def _read_text(self, last: _Element) -> bool:
+        text, base = self.units.read(last.at), last.at
+        end, inner = len(text), -1
+        for count, tag in enumerate((_WRAPPER_TAG if self._server_from is None else _TAG).finditer(text)):
+            if self._server_from is not None and count > _MOST_TAGS:
+                raise LimitReached
+            found = self._opening(last, text, tag.start())
+            if found is not None:
+                end, inner = tag.start(), found
                 break
         body = text[:end].rstrip("\n")
         body = body[: len(body) - (end == len(text) and _is_high(body[-1:]))]
-        if body.strip() or (body and not part.edge):
-            self._say(part, body, base + len(body))
-        if opened[0] <= 0:
+        if body.strip() or (body and not last.edge):
+            self._say(last, body, base + len(body))
+        if inner < 0:
             return False
         kind = "block" if text.startswith(BLOCK_TAG, end) else "wrapper"
-        self._begin(kind, base + end, base + opened[0], base + opened[1])
+        self._begin(kind, base + end, base + inner)
+        if kind == "block":
+            self._elements[-1].ended = BLOCK_END in text[inner:]
         return True
 
-    def _opening(self, part: _Element, text: str, at: int) -> tuple[int, int]:
-        """Where the part that opens here begins behind its tag, and how far that was looked at."""
-        place = part.at + at
+    def _opening(self, last: _Element, text: str, at: int) -> int | None:
+        """Where the element that opens here begins behind its tag; -1 if that depends on what follows; None if
+        nothing opens here."""
+        place = last.at + at
         before = self.units.read(place - 1, place) if place else "\n"
-        head, origin = before == "\n" or (part.edge and not at), self._origin(place)
-        by_server = origin is Origin.CALLS and before not in _QUOTES
-        if origin is not Origin.MODEL:
-            self._tags += 1
-            if self._tags > _MOST_TAGS:
-                raise LimitReached
-            if by_server or (head and text[at + 1 : at + 2] != "d" and not self._fenced(text[:at])):
-                if block := _BLOCK.match(text, at):
-                    return (block.start(1), block.end()) if block.lastindex == 1 else _MORE
-                if len(text) - at < len(BLOCK_TAG) and BLOCK_TAG.startswith(text[at:]):
-                    return _MORE
-        wrapper = _WRAPPER.match(text, at) if head else None
-        if wrapper and wrapper[2] is not None:
-            return _MORE
-        if head and len(text) - at < len(WRAPPER_TAG) and WRAPPER_TAG.startswith(text[at:]):
-            return _MORE
-        return (wrapper.end(), wrapper.end()) if wrapper and _REASONING.search(wrapper[1]) else _NOTHING
+        is_block = text.startswith("<g", at)
+        if self._server_from is not None and place >= self._server_from and before not in _QUOTES:
+            opens = is_block or len(text) - at == 1
+        else:
+            opens = False
+        heads = (before == "\n" or (last.edge and not at)) and not is_block
+        if not (opens or heads):
+            return None
+        tag = BLOCK_TAG if is_block else WRAPPER_TAG
+        if len(text) - at < len(tag):
+            return -1 if tag.startswith(text[at:]) else None
+        found = (_BLOCK if is_block else _WRAPPER).match(text, at)
+        if found is None or (
+            not is_block and found["inner"] is not None and not _REASONING.search(found["attributes"])
+        ):
+            return None
+        return found.start("inner")
 
-    def _origin(self, place: int) -> Origin:
-        return next((origin for start, origin in reversed(self._origins) if start <= place), Origin.UNKNOWN)
-
-    def _fenced(self, text: str) -> bool:
-        """Whether a code fence is open behind this text."""
-        mark = ""
-        for fence in _FENCE_LINE.finditer(self.content.text + text):
-            if not mark:
-                mark = "" if fence[1][0] == "`" and "`" in fence[2] else fence[1]
-            elif fence[1].startswith(mark) and not fence[2].strip():
-                mark = ""
-        return bool(mark)
-
-    def _read_block(self, part: _Element, *, ends: bool) -> bool:
-        """Read the open block. It is read only if it may be over, or has doubled since."""
-        text = self.units.read(part.start)
-        if part.tried and not ends and len(text) < 2 * part.tried:
-            return False
-        part.tried = len(text)
-        block, end = read_block(text, part.inner - part.start, part.start)
-        if not block.name and (end or len(text) > _MAX_NAMELESS):
-            # The model wrote this: a block of the server names its tool in the first few hundred characters.
-            self._give_back(part.start + (end or len(text)))
+    def _read_block(self, last: _Element) -> bool:
+        text = self.units.read(last.start)
+        block, end = read_block(text, last.inner - last.start, last.start)
+        last.ended = False
+        if end and not block.name:
+            self._give_back(last.start + end)  # A block of the server names its tool.
         elif end:
-            self._close(block, part.start + end)
-        return self._parts[-1] is not part
+            self._close(block, last.start + end)
+        return end > 0
 
     def _close(self, block: Block, end: int) -> None:
         self.blocks.append(block)
         self._new.append(block)
-        self._begin("text", end, end, end)
+        self._begin("text", end, end)
 
     def _give_back(self, end: int) -> None:
         """The open block, up to here, is text."""
-        self._parts.pop()
-        part = self._parts[-1]
-        self._say(part, self.units.read(part.at, end), end)
+        self._elements.pop()
+        last = self._elements[-1]
+        self._say(last, self.units.read(last.at, end), end)
 
-    def _read_reasoning(self, part: _Element) -> bool:
-        text = self.units.read(part.at - 1)
+    def _read_reasoning(self, last: _Element) -> bool:
+        text = self.units.read(last.at - 1)
         end = text.find("\n</details>") + 1
         line = text.rfind("\n") + 1
-        last = text[line:]
-        may_be_mark = "</details>".startswith(last) or "<summary>".startswith(last) or last == ">"
+        tail = text[line:]
+        may_be_mark = "</details>".startswith(tail) or "<summary>".startswith(tail) or tail == ">"
         may_be_mark = may_be_mark or (
-            last.startswith("<summary>") and "</summary>" not in last and len(last) < _MAX_TAG
+            tail.startswith("<summary>") and "</summary>" not in tail and len(tail) < _MAX_TAG
         )
         size = end or (line if line and may_be_mark else len(text))
-        behind = part.at - 1 + end + len("</details>")
-        self._think(part, part.at - 1 + size)
+        behind = last.at - 1 + end + len("</details>")
+        self._think(last, last.at - 1 + size)
         if end:
-            self._begin("text", behind, behind, behind)
+            self._begin("text", behind, behind)
         return end > 0
 
-    def _think(self, part: _Element, end: int) -> None:
+    def _think(self, last: _Element, end: int) -> None:
         """Send the reasoning up to here, trimmed. Wrappers are joined by a blank line."""
-        text = self.units.read(part.at - 1, end).rstrip()
+        text = self.units.read(last.at - 1, end).rstrip()
         while text.endswith("\n>"):
             text = text[:-1].rstrip()
         text = text[: len(text) - _is_high(text[-1:])]
         body = _MARK.sub("", text)[1:]
         if len(text) < 2:
             return
-        if self.reasoning.length == part.reasoning:
+        if self.reasoning.length == last.reasoning:
             body = body.lstrip()
-            body = "\n\n" + body if body and part.reasoning else body
-        part.at += len(text) - 1
+            body = "\n\n" + body if body and last.reasoning else body
+        last.at += len(text) - 1
         fresh = self.reasoning.write(body)
         self._new += [Thought(fresh)] if fresh else []
 
-    def _say(self, part: _Element, text: str, end: int) -> None:
-        """Send text, up to here. Texts with a part between them are joined by a blank line."""
-        if part.edge:
+    def _say(self, last: _Element, text: str, end: int) -> None:
+        """Send text, up to here. Texts with an element between them are joined by a blank line."""
+        if last.edge:
             text = text.lstrip("\n")
             text = "\n\n" + text if self.content.length and text else text
-        part.at = end
+        last.at = end
         fresh = self.content.write(text)
         self._new += [Text(fresh)] if fresh else []
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ...mend.finish import Finish
-from ...parts import Json, SourceEvent
-from ...payload import string_of
-from .items import MESSAGE, REASONING, REASONING_TEXT, REFUSAL, SUMMARY, TEXT
+from ...parts import Json, Part, SourceEvent
+from .items import MESSAGE, REASONING
 
 ADDED: Final = "response.output_item.added"
 ENDED: Final = "response.output_item.done"
@@ -18,69 +17,64 @@ COMPLETED: Final = "response.completed"
 TERMINAL: Final = frozenset(
     {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
 )
-FAILED: Final = frozenset({"failed", "cancelled"})
+FAILED: Final = ("failed", "cancelled")
 ARGUMENTS: Final = "response.function_call_arguments"
 INPUT: Final = "response.custom_tool_call_input"
-DELTA: Final = "response.output_text.delta"
-CITED: Final = "response.output_text.annotation"
-FAMILIES: Final = {
-    "response.output_text": (MESSAGE, TEXT),
-    CITED: (MESSAGE, TEXT),
-    "response.refusal": (MESSAGE, REFUSAL),
-    "response.content_part": (MESSAGE, TEXT),
-    "response.reasoning_text": (REASONING, REASONING_TEXT),
-    "response.reasoning_summary_text": (REASONING, SUMMARY),
-    "response.reasoning_summary_part": (REASONING, SUMMARY),
+PART: Final = "response.content_part"
+OUTPUT_TEXT: Final = "response.output_text"
+DELTA: Final = f"{OUTPUT_TEXT}.delta"
+CITED: Final = f"{OUTPUT_TEXT}.annotation"
+REFUSED: Final = "response.refusal"
+TEXTS: Final = {
+    PART: MESSAGE,
+    OUTPUT_TEXT: MESSAGE,
+    CITED: MESSAGE,
+    REFUSED: MESSAGE,
+    "response.reasoning_text": REASONING,
+    "response.reasoning_summary_text": REASONING,
+    "response.reasoning_summary_part": REASONING,
 }
-"""The events about texts, with the type of item and the kind of part that each is about."""
+"""The events about texts, with the type of item that each is about."""
 NUMBER: Final = "sequence_number"
 
 
 @dataclass(slots=True, eq=False)
 class Incoming(SourceEvent):
-    """An event of the upstream: its parsed data, the type on its `event:` line, and its type."""
+    """An event of the upstream: its parsed data, the type on its `event:` line, and its type.
+
+    `item`, `response`: what is in it; empty if there is none.
+    """
 
     message: Json
     line: str
     kind: str
+    item: Json = field(init=False)
+    response: Json = field(init=False)
 
-    @property
-    def item(self) -> Json:
-        """The item in the event; empty if there is none."""
-        item = self.message.get("item")
-        return item if isinstance(item, dict) else {}
+    def __post_init__(self) -> None:
+        told = (self.message.get("item"), self.message.get("response"))
+        self.item, self.response = (one if isinstance(one, dict) else {} for one in told)
 
-    @property
-    def response(self) -> Json:
-        """The response in the event; empty if there is none."""
-        response = self.message.get("response")
-        return response if isinstance(response, dict) else {}
-
-    def text(self, key: str) -> str:
-        return string_of(self.message.get(key))
+    def saying(self, parts: list[Part]) -> list[Part]:
+        """These parts, which remember this event."""
+        self.parts = parts
+        for part in parts:
+            part.source = self
+        return parts
 
     def number(self, key: str) -> int | None:
         value = self.message.get(key)
         return value if type(value) is int and value >= 0 else None
 
-    @property
-    def status(self) -> str:
-        """How the response ended: by the type of a terminal event, or by the response in it."""
-        status = self.kind.removeprefix("response.")
-        return str(self.response.get("status") or status) if status in ("completed", "done") else status
+    def how_ended(self) -> tuple[str, Finish]:
+        """The status of the response, and what a terminal event says of the end.
 
-    @property
-    def finish(self) -> Finish:
-        """With `incomplete_details`, an error or a refusal a response was cut off, whatever its status."""
-        response, status = self.response, self.status
-        output = response.get("output")
-        contents = (
-            [item.get("content") for item in output if isinstance(item, dict)] if isinstance(output, list) else []
-        )
-        parts = [part for content in contents if isinstance(content, list) for part in content]
-        refused = any(isinstance(part, dict) and part.get("refusal") for part in parts)
-        broken = refused or response.get("incomplete_details") or response.get("error")
-        if broken or status == "incomplete" or status in FAILED:
-            return Finish.CUT
+        With `incomplete_details` or an error a response was cut off, whatever its status.
+        """
+        response, status = self.response, self.kind.removeprefix("response.")
+        status = str(response.get("status") or status) if status in ("completed", "done") else status
+        if response.get("incomplete_details") or response.get("error") or status in ("incomplete", *FAILED):
+            return status, Finish.CUT
         # llama.cpp, whose responses have `timings`, says `completed` of answers that its limit cut off.
-        return Finish.COMPLETE if status == "completed" and not response.get("timings") else Finish.UNKNOWN
+        complete = status == "completed" and not response.get("timings")
+        return status, Finish.COMPLETE if complete else Finish.UNKNOWN

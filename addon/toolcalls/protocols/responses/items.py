@@ -14,45 +14,41 @@ from ...parts import Json
 from ...sizes import MOST_CALLS, LimitReached
 
 CALL, FREEFORM, MESSAGE, REASONING = "function_call", "custom_tool_call", "message", "reasoning"
-TEXT, REFUSAL, SUMMARY, REASONING_TEXT = "output_text", "refusal", "summary_text", "reasoning_text"
+TEXT, REFUSAL = "output_text", "refusal"
 
 _PREFIXES: Final = {CALL: "fc", MESSAGE: "msg", REASONING: "rs", FREEFORM: "ctc"}
 _NEEDED: Final[dict[str, Json]] = {MESSAGE: {"role": "assistant", "content": []}, REASONING: {"summary": []}}
 """Fields that clients need: Codex drops an item that lacks one of them, and the deltas after it."""
-_CARRIED: Final = ("id", "type", "call_id", "name", "namespace", "arguments", "input")
-"""What an item says in the list at the end as it did when it ended, beside its text."""
-_MOST_PARTS: Final = 1_000
-"""The most parts of one item: the upstream numbers them, and a list of that length is made."""
+_MOST_TEXTS: Final = 1_000
+"""The most texts of one message: the upstream numbers them, and a list of that length is made."""
 
 
 @dataclass(slots=True, eq=False)
-class ItemPart:
-    """One text in an item: of a message, of reasoning or of its summary."""
+class MessageText:
+    """One text of a message."""
 
-    kind: str
     number: int
-    """Its position among the texts of the item."""
     came: list[str] = field(default_factory=list)
     """The texts that arrived; the deltas, as a rule."""
+    sent: list[str] = field(default_factory=list)
+    """Those that the client got."""
+    opened: bool = False
+    """The client knows that it begins."""
     over: bool = False
     """The upstream has ended it."""
-    opened: bool = False
-    sent: list[str] = field(default_factory=list)
-    """The texts that the client got."""
-    stated: str | None = None
-    """The whole text, once the client got it in the event that ends it."""
-    closed: bool = False
-    """The client got the event that ends the part."""
 
     def show(self, text: str) -> None:
         """The client gets this text in any case."""
         self.came.append(text)
         self.sent.append(text)
 
-    @property
-    def changed(self) -> bool:
-        """Whether the client got another text than the one that arrived: a call was in it."""
-        return sum(map(len, self.sent)) != sum(map(len, self.came))
+    def in_part(self, entry: Any) -> Json:
+        """A part of the content, with the text that the client got: a call may have been in the one that arrived."""
+        text = "".join(self.sent)
+        if not isinstance(entry, dict):
+            return {"type": TEXT, "text": text, "annotations": []}
+        changed = len(text) != sum(map(len, self.came)) or entry.get("text") in (None, "")
+        return {**entry, "text": text} if changed else entry
 
 
 @dataclass(slots=True, eq=False)
@@ -64,31 +60,43 @@ class Item:
     wire_index: int | None
     body: Json
     """The item as the upstream last sent it."""
-    parts: dict[tuple[str, int], ItemPart] = field(default_factory=dict)
+    texts: dict[int, MessageText] = field(default_factory=dict)
+    """Those of a message, by their numbers."""
     over: bool = False
     """The upstream has ended it."""
-    waits: bool = False
-    """It began behind text that may be a call, and waits with it."""
     id: str = ""
     index: int = -1
-    told: bool = False
-    """The client knows it."""
+    """-1: the client does not know it yet."""
     done: Json | None = None
     """The finished item, as the client got it."""
 
-    def part(self, kind: str, number: int) -> ItemPart:
-        """One of its parts; a new one, if it is the first event about it."""
-        part = self.parts.get((kind, number))
-        if part is None:
-            if number >= _MOST_PARTS:
+    def text(self, number: int) -> MessageText:
+        """One of its texts; a new one, if it is the first event about it."""
+        if number not in self.texts:
+            if number >= _MOST_TEXTS:
                 raise LimitReached
-            part = self.parts[kind, number] = ItemPart(kind, number)
-        return part
+            self.texts[number] = MessageText(number)
+        return self.texts[number]
 
-    @property
-    def complete(self) -> bool:
-        """Whether its content is, even if its end never came."""
-        return self.done is not None or (bool(self.parts) and all(part.over for part in self.parts.values()))
+    def with_needed(self, body: Json) -> Json:
+        """The item with the fields that clients need; the same object if nothing is missing."""
+        needed = _NEEDED.get(self.kind, {})
+        missing = {key: value for key, value in needed.items() if body.get(key) is None}
+        if needed and body.get("id") != self.id:
+            missing["id"] = self.id
+        return {**body, **missing} if missing else body
+
+    def as_sent(self, body: Json) -> Json:
+        """The finished item with the texts that the client got; the same object if nothing changes."""
+        body = self.with_needed(body)
+        content = body["content"] if self.texts else None
+        if not isinstance(content, list):
+            return body
+        told = [*content, *[{"type": TEXT, "text": "", "annotations": []}] * (max(self.texts) + 1 - len(content))]
+        for number, text in self.texts.items():
+            if isinstance(told[number], dict) and told[number].get("type") != REFUSAL:
+                told[number] = text.in_part(told[number])
+        return body if told == content else {**body, "content": told}
 
 
 class Items:
@@ -98,6 +106,8 @@ class Items:
         """`unique`: makes a new id for a call."""
         self._unique = unique
         self.all: list[Item] = []
+        self.changed = False
+        """A call was held, or the client got an item otherwise than it came: the list at the end is written anew."""
         self._by_id: dict[str, Item] = {}
         self._at: dict[int | None, Item] = {}
         self._ids: set[str] = set()
@@ -131,7 +141,7 @@ class Items:
             return None
         return next((item for item in reversed(self.all) if item.kind == kind and not item.over), None)
 
-    def tell(self, item: Item) -> None:
+    def announce(self, item: Item) -> None:
         """The client gets to know an item: choose its id and its index."""
         wanted = item.wire_index
         if wanted is None or wanted in self._indices:
@@ -141,7 +151,7 @@ class Items:
         while chosen in self._ids:
             count += 1
             chosen = f"{base}_{count}"
-        item.id, item.index, item.told = chosen, wanted, True
+        item.id, item.index = chosen, wanted
         self._ids.add(chosen)
         self._indices.add(wanted)
 
@@ -150,34 +160,20 @@ class Items:
 
     # The list of all items in the terminal event and in a document
 
-    def listed(self, entry: Any) -> Item | None:
-        """The item that an entry repeats, if it has the same id."""
-        wanted = entry.get("id") if isinstance(entry, dict) else None
+    def listed(self, entry: Json) -> Item | None:
+        """The item that an entry of the list repeats, if it has the same id."""
+        wanted = entry.get("id")
         fits = (item for item in self.all if wanted and wanted in (item.id, item.wire_id, item.body.get("id")))
         return next((item for item in fits if item.kind == kind_of(entry)), None)
 
-    def output(self, listed: Any, *, failed: bool = False) -> Any:
-        """The list of all items, as the client got them. A failed response lists no call that it did not get."""
+    def output(self, listed: Any) -> Any:
+        """The list of all items as the client got them; the list that came, if it is that or nothing was changed."""
         entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-        known = {id(item): entry for entry in entries if (item := self.listed(entry)) is not None}
-        told = sorted((item for item in self.all if item.told), key=lambda item: item.index)
-        bodies = [(known.get(id(item)), _as_listed(item, known.get(id(item)))) for item in told]
-        if not failed:
-            final = [body for _, body in bodies if body is not None]
-            same = {id(body) for body in final} == {id(entry) for entry in entries} and isinstance(listed, list)
-            return listed if same else final
-        sent = {id(entry): body for entry, body in bodies}
-        calls = {id(entry) for entry in entries if kind_of(entry) == CALL}
-        kept = [sent.get(id(entry)) if id(entry) in calls else entry for entry in listed or ()]
-        return [entry for entry in kept if entry is not None] if isinstance(listed, list) else listed
-
-
-def _as_listed(item: Item, entry: Json | None) -> Json | None:
-    """The item in the list at the end: as it is listed, if that agrees with what the client got."""
-    if entry is None or item.done is None:
-        return item.done if entry is None else entry
-    same = with_needed(entry, item) is entry and _texts_in(entry) == _texts_in(item.done)
-    return entry if same and all(entry.get(key) == item.done.get(key) for key in _CARRIED) else item.done
+        if entries and not self.changed:
+            return listed
+        known = sorted((item for item in self.all if item.index >= 0), key=lambda item: item.index)
+        made = [item.done or item.as_sent(item.body) for item in known if item.done or item.over]
+        return listed if made == listed else made
 
 
 def kind_of(body: Json) -> str:
@@ -188,18 +184,3 @@ def kind_of(body: Json) -> str:
     if "arguments" in body:
         return CALL
     return MESSAGE if "content" in body else ""
-
-
-def with_needed(body: Json, item: Item) -> Json:
-    """The item with the fields that clients need; the same object if nothing is missing."""
-    missing = {key: value for key, value in _NEEDED.get(item.kind, {}).items() if body.get(key) is None}
-    if item.kind in _NEEDED and body.get("id") != item.id:
-        missing["id"] = item.id
-    return {**body, **missing} if missing else body
-
-
-def _texts_in(item: Json) -> list[str]:
-    """The texts of a message."""
-    content = item.get("content") if item.get("type") == MESSAGE else None
-    entries = content if isinstance(content, list) else []
-    return [str(entry.get("text") or entry.get("refusal") or "") for entry in entries if isinstance(entry, dict)]

@@ -5,9 +5,9 @@
     response.….delta, .done               a piece of a text or of arguments, and then the whole
     response.completed, .failed …         the terminal event: how it ended, and all items again
 
-A call is said four times and in the list at the end: all of them agree. The terminal event lists what was sent.
-If none came, `response.completed` is written if every item is done; otherwise `response.failed`, so that clients
-retry and nothing runs incompletely.
+A call is said four times and in the list at the end: all of them agree. The terminal event lists what was sent, if a
+call was held, and passes otherwise. If none came, `response.completed` is written if every item is done; otherwise
+`response.failed`, so that clients retry and nothing runs incompletely.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ...wire.events import Event
 from ...wire.framing import SSE, Framing
 from ..errors import error_in
 from ..protocol import Protocol, joined
-from .events import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, NUMBER, TERMINAL, Incoming
-from .freeform import AnswerOfItems
+from .answer import AnswerOfItems
+from .events import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, TERMINAL, Incoming
 from .items import Items
 from .read import Reader
 from .write import Writer
@@ -42,52 +42,65 @@ _KINDS: Final = {"completed": COMPLETED, "incomplete": "response.incomplete", "f
 _UNFINISHED: Final = frozenset({"in_progress", "queued"})
 
 
+class _Failed(Exception):
+    """The event is an error of the upstream."""
+
+    def __init__(self, error: Json, source: Incoming) -> None:
+        self.error, self.source = error, source
+
+
 class Responses(Protocol):
     words = FinishWords(calls=COMPLETED, stop=COMPLETED)
     answer_type = AnswerOfItems
+    passes_calls = False
 
     def __init__(self, request: Request, policy: Policy, mender: Mender, framing: Framing = SSE) -> None:
         super().__init__(request, policy, mender)
         self.framing = framing
         self._items = Items(mender.ids.unique)
-        self._reader = Reader(self.answer, self._items, mender.ids, request.read_by_model)
+        assert isinstance(self.answer, AnswerOfItems)
+        self._reader = Reader(self.answer, self._items, request.read_by_model)
         self._writer = Writer(framing, self._items, request.model)
         self._begun = 0
         """How many times the answer began."""
         self._error: Json = {}
         """An error that is no event of the protocol: `response.failed` repeats it at the end."""
+        self._document: Json = {}
+
+    # Reading
 
     def take(self, event: Event) -> list[bytes]:
-        self.passing = self.piece = None
-        if event.data is None:
-            return [event.raw]
-        if self._over:
+        if self._over and event.data is not None:
             # A call after the terminal event would run unmended, or again.
             return [] if _ABOUT_A_CALL.search(event.data) else [event.raw]
-        message = payload.read_strict(event.data)
+        try:
+            out = super().take(event)
+        except _Failed as failed:
+            ends = failed.source.message.get("type") == "error"
+            return self._recovered(event) or self._fail_with(failed.error, failed.source, ends=ends)
+        if self.answer.live is not None:
+            self.piece = None  # Its event has to be read, because it may leave as it came.
+        return [*out, *self._all_that_waits(Finish.UNKNOWN)] if self._over else out
+
+    def read(self, event: Event) -> list[Part] | None:
+        message = payload.read_strict(event.data or "")
         if not isinstance(message, dict):
-            return self._take_odd(event)
+            return None
         kind = str(message.get("type") or event.type)
         source = Incoming(event.raw, [], message, event.type, kind)
         if not kind.startswith("response.") or kind == "response.error":
             error = error_in(message, event.type)
             if error is not None:
-                if recovered := self._recovered(event):
-                    return recovered
-                self._over = message.get("type") == "error"
-                return self._fail_with(error, source)
+                raise _Failed(error, source)
         else:
             self._started = True
         if kind == CREATED:
             self._begun += 1
             self.answer.id = str(self._begun)
-        if kind in TERMINAL:
-            return self._finish_with(source, source.finish)
-        parts = self._reader.read(source)
-        out = self._sent(source, parts)
-        if self.answer.live is None:
-            self._learn(event.raw, parts, out)
-        return out
+        if kind not in TERMINAL:
+            return source.saying(self._reader.read(source))
+        self._over, self._writer.failed = True, source.how_ended()[0] in FAILED
+        return source.saying(self._reader.read_end(source))
 
     def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
         super()._learn(raw, parts, out)
@@ -103,15 +116,23 @@ class Responses(Protocol):
             self._writer.passed(self.passing, texts, chunk[:passed])
         return passed
 
-    def _sent(self, source: Incoming, parts: list[Part]) -> list[bytes]:
-        """What the client gets of these parts of an event."""
-        source.parts = parts or source.parts
-        for part in parts:
-            part.source = source
-        return self.written(self._taken(parts)) if parts else []
+    def _take_odd(self, event: Event) -> list[bytes]:
+        # Nothing of a held call may be sent, whether it can be read or not.
+        unread = event.type == f"{ARGUMENTS}.delta" and self.answer.holds_call
+        out = super()._take_odd(event) if self.framing is SSE else [event.raw]
+        return [] if unread and out == [event.raw] else out
+
+    def write_broken(self, event: Event, meant: Json) -> Event:
+        text = strict.write_event(meant)
+        return Event(sse.write(text, event.type), text, event.type)
+
+    # Writing
 
     def written(self, parts: list[Part]) -> list[bytes]:
         return [event for part in joined(parts) for event in self._writer.write(part)]
+
+    def write(self, part: Part) -> bytes:
+        return b"".join(self._writer.write(part))
 
     def as_it_came(self, parts: list[Part]) -> list[bytes]:
         out: list[bytes] = []
@@ -128,97 +149,71 @@ class Responses(Protocol):
 
     # The end
 
-    def _finish_with(self, source: Incoming, finish: Finish, *, streamed: bool = True) -> list[bytes]:
-        """The terminal event: all that waits goes before it."""
-        self._over = True
-        self._writer.cut, self._writer.failed = finish is Finish.CUT, source.status in FAILED
-        out = self._sent(source, self._reader.read_end(source, finish, streamed=streamed))
-        return [*out, *self.written(self._closed(Finish.UNKNOWN))]
-
     def _finish(self) -> list[bytes]:
-        return self._stop(Finish.UNKNOWN)
+        return self._end_response(Finish.UNKNOWN)
 
     def end(self, half: bytes = b"") -> list[bytes]:
         if self._over or not self._started:
             return [half] if half else []
-        return self._stop(Finish.CUT)  # Half an event is dropped: our own end follows.
+        return self._end_response(Finish.CUT)  # Half an event is dropped: our own end follows.
 
-    def _stop(self, finish: Finish) -> list[bytes]:
+    def _all_that_waits(self, finish: Finish) -> list[bytes]:
+        """All that waits, without the reason that the answer makes up."""
+        parts = self._closed(finish, failed=finish is Finish.CUT)
+        return self.written([part for part in parts if not isinstance(part, Stop) or part.source is not None])
+
+    def _end_response(self, finish: Finish) -> list[bytes]:
         """End a response that has no terminal event."""
         if self._over or not self._started:
             return []
-        self._over, self._writer.cut = True, finish is Finish.CUT
-        out = self._end_of_all(finish)
+        self._over = self._writer.failed = True
+        out = self._all_that_waits(finish)
         if self._writer.left_alone:
-            return out
-        known = [item for item in self._items.all if item.told or not item.over]
-        response = self._writer.announced
-        if known and all(item.complete for item in known) and not (self.answer.call_refused or self._error):
-            ended = {**response, "status": "completed", "output": None}
-            message: Json = {"type": COMPLETED, NUMBER: None, "response": ended}
-            return [*out, *self._finish_with(Incoming(b"", [], message, COMPLETED, COMPLETED), finish)]
-        failed = {"status": "failed", "error": _failure(self._error), "output": self._items.output(None)}
-        return [*out, self._writer.new("response.failed", {"response": {**response, **failed}})]
+            return out  # No end is made up for a call that goes as it came.
+        items, response = self._items, self._writer.announced
+        items.changed = True
+        response = {**response, "output": items.output(None)}
+        if items.all and all(one.done for one in items.all) and not (self.answer.call_refused or self._error):
+            return [*out, self._writer.send(COMPLETED, {"response": {**response, "status": "completed"}})]
+        failed = {"status": "failed", "error": _failure(self._error)}
+        return [*out, self._writer.send("response.failed", {"response": {**response, **failed}})]
 
-    def _end_of_all(self, finish: Finish) -> list[bytes]:
-        """All that waits, without the reason that the answer makes up."""
+    def _fail_with(self, error: Json, event: bytes | Incoming, *, ends: bool = False) -> list[bytes]:
+        """Forward an error; complete calls go before it, and unfinished ones are dropped. `ends`: it is an event of
+        the protocol. If not, `response.failed` repeats it at the end; if it is the first event, it becomes the
+        protocol's own, because there is no response yet that could fail."""
+        self._error = error
         self._writer.failed = True
-        parts = self._closed(finish, failed=finish is Finish.CUT)
-        return self.written([part for part in parts if not isinstance(part, Stop)])
-
-    # Errors, and what is no event
-
-    def _fail_with(self, error: Json, event: bytes | Incoming) -> list[bytes]:
-        """Forward an error. If it is no event of the protocol, `response.failed` repeats it at the end; if it is the
-        first event, it becomes the protocol's own, because there is no response yet that could fail."""
-        if not self._over:
-            self._error = error
-        out = self._end_of_all(Finish.CUT)
-        if not (self._over or self._started):
-            self._over = True
+        out = self._all_that_waits(Finish.CUT)
+        self._over = ends or not self._started
+        if self._over and not ends:
             told = {**_failure(error), "param": error.get("param")}
-            out.append(self._writer.new("error", {**told, "error": {"type": told["code"], **error, **told}}))
-            return out
+            return [*out, self._writer.send("error", {**told, "error": {"type": told["code"], **error, **told}})]
         return [*out, event if isinstance(event, bytes) else self._writer.in_order(event)]
-
-    def _take_odd(self, event: Event) -> list[bytes]:
-        # Nothing of a held call may be sent, whether it can be read or not.
-        unread = event.type == f"{ARGUMENTS}.delta" and self.answer.holds_call
-        out = super()._take_odd(event) if self.framing is SSE else [event.raw]
-        return [] if unread and out == [event.raw] else out
 
     def _take_error(self, event: Event, error: Json) -> list[bytes]:
         return self._fail_with(error, event.raw)
 
-    def write_broken(self, event: Event, meant: Json) -> Event:
-        text = strict.write_event(meant)
-        return Event(sse.write(text, event.type), text, event.type)
-
     # A document
 
-    def document(self, body: bytes) -> bytes:
-        """Mend a document as if it were the terminal event of a stream without other events."""
-        response = payload.object_in(body) or {}
-        output, status = response.get("output"), str(response.get("status") or "")
-        if not isinstance(output, list) or status in _UNFINISHED:
-            return body
+    def read_document(self, body: bytes) -> list[Part] | None:
+        """The parts of a document, as if it were the terminal event of a stream without other events."""
+        response = self._document = payload.object_in(body) or {}
+        status = str(response.get("status") or "")
+        if not isinstance(response.get("output"), list) or status in _UNFINISHED:
+            return None
         kind = "response.failed" if response.get("error") else _KINDS.get(status, "response.done")
         source = Incoming(body, [], {"response": response}, kind, kind)
         self._writer.in_document = True
-        self._finish_with(source, source.finish, streamed=False)
-        made = self._items.output(output, failed=source.status in FAILED)
-        if made == output:
-            return body
-        return payload.write({**response, "output": made}).encode("utf-8", "backslashreplace")
-
-    def read(self, event: Event) -> list[Part] | None:
-        raise NotImplementedError  # `take` reads.
-
-    def write(self, part: Part) -> bytes:
-        return b"".join(self._writer.write(part))
+        return source.saying(self._reader.read_end(source, document=True))
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:
-        raise NotImplementedError  # `document` writes.
+        self.written(parts)
+        output = self._document["output"]
+        made = self._items.output(output)
+        if made == output:
+            return body
+        return payload.write({**self._document, "output": made}).encode("utf-8", "backslashreplace")
 
 
 def _failure(error: Json) -> Json:

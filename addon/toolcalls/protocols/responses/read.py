@@ -2,118 +2,107 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
+from typing import Any, Final
 from unicodedata import normalize
 
 from ... import payload
-from ...answer import Answer
-from ...ids import Ids
-from ...mend.finish import Finish
 from ...parts import Fragment, Json, Other, Part, Stop, Text, Thought
 from ...payload import shown_text, string_of
 from ...request.limit import tokens_in
 from ...request.read_by_model import ReadByModel
 from ...sizes import MOST_CALLS, LimitReached
 from ...textcalls.tokens import without_tokens
-from .events import ADDED, ARGUMENTS, CITED, ENDED, FAILED, FAMILIES, Incoming
-from .items import (
-    CALL,
-    FREEFORM,
-    MESSAGE,
-    REASONING,
-    REASONING_TEXT,
-    REFUSAL,
-    SUMMARY,
-    TEXT,
-    Item,
-    ItemPart,
-    Items,
-    kind_of,
-)
+from .answer import AnswerOfItems, wrapped
+from .events import ADDED, ARGUMENTS, DELTA, ENDED, FAILED, INPUT, OUTPUT_TEXT, PART, REFUSED, TEXTS, Incoming
+from .items import CALL, FREEFORM, MESSAGE, REASONING, REFUSAL, Item, Items, MessageText, kind_of
+
+DROPPED: Final = "dropped"
+"""The key in the body of a part whose event the client does not get."""
 
 
 class Reader:
-    def __init__(self, answer: Answer, items: Items, ids: Ids, read_by_model: ReadByModel) -> None:
-        self._answer, self._items, self._ids, self._read_by_model = answer, items, ids, read_by_model
-        self._freeform: dict[str, Json] = {}
-        """The freeform calls that ended, by call id."""
-        self._sent_again: dict[str, list[Other]] = {}
-        """By the id of its item: what was said of a freeform call whose call id another one has."""
+    def __init__(self, answer: AnswerOfItems, items: Items, read_by_model: ReadByModel) -> None:
+        self._answer, self._items, self._read_by_model = answer, items, read_by_model
 
     def read(self, source: Incoming) -> list[Part]:
-        """The parts of an event; none if the client does not get it."""
-        kind = source.kind
-        stem, _, verb = kind.rpartition(".")
-        if stem in FAMILIES:
+        """The parts of an event that does not end the response."""
+        stem, _, verb = source.kind.rpartition(".")
+        if stem in TEXTS:
             return self._read_text(source, stem, verb)
-        item_id, place = source.text("item_id"), source.number("output_index")
+        if source.kind in (ADDED, ENDED):
+            return self._read_item(source, source.item, begins=source.kind == ADDED)
+        item_id, place = string_of(source.message.get("item_id")), source.number("output_index")
+        item = self._items.known(item_id, place)
         if stem == ARGUMENTS and verb == "delta":
             return [Fragment(place, arguments=payload.text_of(source.message.get("delta")), item=item_id)]
         if stem == ARGUMENTS:
             given = payload.text_of(source.message.get("arguments"))
-            return [Fragment(place, name=source.text("name"), given=given, item=item_id)]
-        if kind in (ADDED, ENDED):
-            return self._read_item(source, begins=kind == ADDED)
-        if item_id in self._sent_again:
-            return self._hold(item_id, source)
-        item = self._items.known(item_id, place)
-        return [Other(item, quiet=True, waits=item is not None and item.waits)]
+            return [Fragment(place, name=string_of(source.message.get("name")), given=given, item=item_id)]
+        if stem == INPUT and not (item is not None and item.kind == FREEFORM):
+            # The pieces are held, but what counts is said behind them.
+            given = wrapped(string_of(source.message.get("input"))) if verb == "done" else ""
+            return [Fragment(place, arguments=given, given=given, item=item_id)]
+        return [Other(item, quiet=True)]
 
     # Items
 
-    def _read_item(self, source: Incoming, *, begins: bool) -> list[Part]:
-        body, place = source.item, source.number("output_index")
-        kind, wire_id = kind_of(body), str(body.get("id") or "")
+    def _read_item(self, source: Incoming, body: Json, *, begins: bool) -> list[Part]:
+        kind, wire_id, place = kind_of(body), str(body.get("id") or ""), source.number("output_index")
         self._read_by_model.add_results(body)
         if not kind:
             return [Other(quiet=True, waits=True)]
-        if kind == CALL:
-            return [_fragment(body, place, begins=begins, ends=not begins)]
-        if kind == FREEFORM and str(body.get("call_id") or "") in self._freeform:
-            return self._read_sent_again(source, body, begins)
+        if self._is_call(body):
+            return [self._fragment(body, place, begins=begins, ends=not begins)]
         known = self._items.known(wire_id)
         known = known if known is not None and known.kind == kind else None
         if begins:
             announced = known is not None and not known.over
-            return [] if announced else self._begin(self._items.open(kind, wire_id, place, body))
+            return [_dropped()] if announced else self._begin(self._items.open(kind, wire_id, place, body))
         item = self._items.find(kind, wire_id, place)
         if item is None and known is not None:
-            return []  # Its end, sent again.
-        return self.end(item or self._items.open(kind, wire_id, place, body), body)
+            return [_dropped()]  # Its end, sent again.
+        return self._end(item or self._items.open(kind, wire_id, place, body), body)
+
+    def _is_call(self, body: Json) -> bool:
+        """Whether an item is a call of one of the client's tools. A freeform call that nobody declared passes."""
+        if kind_of(body) != FREEFORM:
+            return kind_of(body) == CALL
+        return self._answer.is_freeform(string_of(body.get("name")), string_of(body.get("namespace")))
+
+    def _fragment(self, body: Json, place: int | None, **more: Any) -> Fragment:
+        """What an item says about a call."""
+        self._items.changed = True
+        freeform = kind_of(body) == FREEFORM
+        text = payload.text_of(body.get("input" if freeform else "arguments"))
+        given = None if more.get("begins") and not text else wrapped(text) if freeform else text
+        call_id, name, item_id = (string_of(body.get(key)) for key in ("call_id", "name", "id"))
+        cut, namespace = body.get("status") == "incomplete", string_of(body.get("namespace"))
+        told = Fragment(place, call_id, name, item=item_id, given=given, cut=cut, body=body, **more)
+        told.namespace = namespace
+        return told
 
     def _begin(self, item: Item) -> list[Part]:
-        if item.kind == FREEFORM:
-            item.waits = self._answer.text_undecided
-            return [Other(item, begins=not item.waits, waits=item.waits)]
-        parts: list[Part] = [Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING))]
+        self._answer.other_calls = self._answer.other_calls or item.kind == FREEFORM
         content = item.body.get("content") if item.kind == MESSAGE else None
-        if content and not isinstance(content, list):
-            parts.append(Other(item, shown=None))
-        for number, entry in enumerate(content if isinstance(content, list) else ()):
-            text = _text_in(entry)
-            shown = self._restate(item.part(TEXT, number), text if not text or _is_text(entry) else None)
-            parts += _seen(item, shown)
-        return parts
+        entries = content if isinstance(content, list) else [content]
+        shown = "" if all(_text_in(entry) == "" for entry in entries) else None
+        return [*_seen(item, shown), Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING))]
 
-    def end(self, item: Item, body: Json) -> list[Part]:
+    def _end(self, item: Item, body: Json) -> list[Part]:
         """The end of an item, which repeats it as a whole."""
+        return [*self._whole(item, body), Other(item, ends=True)]
+
+    def _whole(self, item: Item, body: Json) -> list[Part]:
+        """What an item says that is repeated as a whole."""
         item.over, item.body = True, body
         parts: list[Part] = []
-        if item.kind == FREEFORM:
-            call_id = str(body.get("call_id") or "")
-            if call_id and call_id not in self._freeform:
-                self._freeform[call_id] = body
-                self._ids.unique(call_id)  # It is taken.
-            self._answer.sent += 1
-            self._answer.other_calls = True
-        elif item.kind == MESSAGE:
-            parts += self._content(item, body.get("content"))
-        elif item.kind == REASONING and (text := _reasoning_text(item, body)):
-            parts.append(Thought(text, item))
+        if item.kind == MESSAGE:
+            parts = self._content(item, body.get("content"))
+        elif item.kind == REASONING and (text := _reasoning_in(body)):
+            parts = [Thought(text, item)]
         if body.get("status") == "incomplete" and (parts or item.kind == MESSAGE):
             parts.append(Other(item))  # Its text was cut off, so it ends with no call.
-        return [*parts, Other(item, {"item": body}, ends=not item.waits, quiet=item.waits, waits=item.waits)]
+        return parts
 
     def _content(self, item: Item, content: Any) -> list[Part]:
         """The texts of a finished message that the client does not have yet; what it shows otherwise."""
@@ -121,74 +110,47 @@ class Reader:
             return [Other(item, shown=None)] if content else []
         parts: list[Part] = []
         for number, entry in enumerate(content[:MOST_CALLS]):
-            text, part = _text_in(entry), item.parts.get((TEXT, number))
-            if part is not None and part.came:
-                parts += _seen(item, self._restate(part, text))
+            text, known = _text_in(entry), item.texts.get(number)
+            if known is not None and known.came:
+                parts += _seen(item, self._restate(known, text))
             elif text and _is_text(entry):
-                part = item.part(TEXT, number)
-                part.came.append(text)
-                parts.append(Text(text, item, {"part": part}))
+                known = item.text(number)
+                known.came.append(text)
+                parts.append(Text(text, item, {"text": known}))
                 parts += [Other(item)] if entry.get("annotations") else []
             else:
-                parts += _seen(item, None if text else text)
+                refused = isinstance(entry, dict) and bool(entry.get("refusal"))
+                parts += [Other(item, shown=None, refusal=refused)] if text != "" else []
         return parts
-
-    # Freeform calls, which pass unless they are sent again
-
-    def _read_sent_again(self, source: Incoming, body: Json, begins: bool) -> list[Part]:
-        """A freeform call whose call id another one has: dropped if it is the same call, else it gets an own id."""
-        item_id, call_id = str(body.get("id") or ""), str(body["call_id"])
-        if begins:
-            self._sent_again[item_id] = []
-            return self._hold(item_id, source)
-        for part in self._sent_again.pop(item_id, []):
-            self._answer.tail.let_go(part)
-        if all(body.get(key) == self._freeform[call_id].get(key) for key in ("name", "input")):
-            return []
-        item = self._items.open(FREEFORM, item_id, source.number("output_index"), body)
-        return self.end(item, {**body, "call_id": self._ids.unique(call_id)})
-
-    def _hold(self, item_id: str, source: Incoming) -> list[Part]:
-        part = Other(source=source)
-        source.parts = [part]
-        self._sent_again[item_id].append(part)
-        self._answer.tail.keep(part)
-        return []
 
     # Texts
 
     def _read_text(self, source: Incoming, stem: str, verb: str) -> list[Part]:
-        item_kind, kind = FAMILIES[stem]
         told, delta = source.message.get("part"), source.message.get("delta")
-        if stem == "response.content_part" and isinstance(told, dict):
-            item_kind, kind = _KINDS.get(string_of(told.get("type")), (item_kind, kind))
-        item = self._item_of(source, item_kind)
-        part = item.part(kind, source.number("summary_index" if kind == SUMMARY else "content_index") or 0)
-        body: Json = {"part": part}
-        begins = verb == "added" and stem != CITED
-        if verb == "delta" and kind == TEXT:
-            return [self._read_delta(item, part, delta, body)]
-        if verb == "delta" and isinstance(delta, str):
-            part.show(delta)
-        part.over = part.over or verb == "done"
-        if item_kind == REASONING:
-            return [Thought("", item, body)] if verb == "delta" else [Other(item, body, quiet=True)]
-        if kind == REFUSAL:
+        kind = string_of(told.get("type")) if isinstance(told, dict) else ""
+        reasons = TEXTS[stem] == REASONING or kind == "reasoning_text"
+        item = self._item_of(source, REASONING if reasons else MESSAGE)
+        if reasons:
+            return [Thought("", item)] if verb == "delta" else [Other(item, quiet=True)]
+        begins = stem == PART and verb == "added"
+        if stem == REFUSED or kind == REFUSAL:
             text = delta if verb == "delta" else source.message.get("refusal") or _text_in(told) != ""
-            return [Other(item, body, refusal=bool(text), shown=None if text else "", quiet=begins, begins=begins)]
-        if stem == CITED:
-            # It shows that the text before it is no call; what may still become one goes before it.
-            answer = self._answer
-            waits = answer.engaged and not (answer.waits or answer.text_undecided)
-            return [Other(item, body, quiet=waits, waits=waits)]
-        shown = self._restate(part, _text_in(told) if told else _text_in(source.message))
+            return [Other(item, refusal=bool(text), shown=None if text else "", quiet=begins, begins=begins)]
+        text = item.text(source.number("content_index") or 0)
+        body: Json = {"text": text}
+        if source.kind == DELTA:
+            return [self._read_delta(item, text, delta, body)]
+        if stem not in (PART, OUTPUT_TEXT):
+            return [Other(item, body, quiet=True, waits=True)]
+        shown = self._restate(text, _text_in(told) if told else _text_in(source.message))
         if begins:
             return [Other(item, body, begins=True, quiet=shown == "", shown=shown)]
+        text.over = True
         return [*_seen(item, shown), Other(item, body, ends=True)]
 
     def _item_of(self, source: Incoming, kind: str) -> Item:
         """The item whose text an event is about; a new one, if it is the first."""
-        wire_id, place = source.text("item_id"), source.number("output_index")
+        wire_id, place = string_of(source.message.get("item_id")), source.number("output_index")
         item = self._items.find(kind, wire_id, place)
         if item is None:
             known = self._items.known(wire_id)
@@ -197,109 +159,75 @@ class Reader:
         self._items.alias(item, wire_id)
         return item
 
-    def _read_delta(self, item: Item, part: ItemPart, delta: Any, body: Json) -> Part:
+    def _read_delta(self, item: Item, text: MessageText, delta: Any, body: Json) -> Part:
         if not isinstance(delta, str) or not delta:
             return Other(item, body, shown=None if delta else "", quiet=not delta)
-        if part.over or item.over:
+        if text.over or item.over:
+            text.show(delta)
             return Other(item, body, shown=None)
-        part.came.append(delta)
+        text.came.append(delta)
         return Text(delta, item, body)
 
-    def _restate(self, part: ItemPart, text: str | None) -> str | None:
+    def _restate(self, text: MessageText, stated: str | None) -> str | None:
         """What an event shows that says a text as a whole: nothing, if it repeats what came."""
-        if part.came:
-            known = not self._answer.searches_text or (text is not None and _repeats(text, "".join(part.came)))
+        if text.came:
+            searched = self._answer.searches_text
+            known = not searched or (stated is not None and _repeats(stated, "".join(text.came)))
             return "" if known else None
-        if text:
-            part.show(text)
-        return text
+        if stated:
+            text.show(stated)
+        return stated
 
     # The end
 
-    def read_end(self, source: Incoming, finish: Finish, *, streamed: bool) -> list[Part]:
+    def read_end(self, source: Incoming, *, document: bool = False) -> list[Part]:
         """The terminal event, which repeats all items, or a document, which is nothing else."""
-        output = source.response.get("output")
+        status, finish = source.how_ended()
+        failed, output, parts = status in FAILED, source.response.get("output"), list[Part]()
         entries = [entry for entry in output if isinstance(entry, dict)] if isinstance(output, list) else []
         if len(entries) > MOST_CALLS:
             raise LimitReached
-        parts, failed = list[Part](), source.status in FAILED
-        new = Counter(kind_of(entry) for entry in entries)
-        new.subtract(item.kind for item in self._items.all)
+        told = {item.kind for item in self._items.all}
+        seen = ["".join(text.came) for item in self._items.all for text in item.texts.values()]
         for place, entry in enumerate(entries):
             self._read_by_model.add_results(entry)
-            if kind_of(entry) == CALL:
-                fragment = _fragment(entry, place, again=True)
-                if not streamed:
+            if self._is_call(entry):
+                fragment = self._fragment(entry, place, again=True)
+                if document:
                     fragment.arguments, fragment.given = fragment.given, None
                     fragment.followed = not fragment.arguments.strip() and place + 1 < len(entries)
                 parts.append(fragment)
-            elif not (failed and streamed):
-                copy = new[kind_of(entry)] <= 0 or any(_is_copy(entry, one) for one in entries[:place])
-                parts += self._read_listed(entry, place, copy)
-        if not failed:
-            status = "incomplete" if source.status == "incomplete" else "completed"
-            for item in self._items.all:
-                if not item.over and item.kind in (MESSAGE, REASONING):
-                    parts += self.end(item, {"type": item.kind, **item.body, "status": status})
+            elif document or not failed:
+                parts += self._read_listed(entry, place, seen, new=kind_of(entry) not in told)
         tokens = tokens_in(source.response.get("usage"), "output_tokens")
         return [*parts, Stop(source.kind, finish, tokens=tokens, failed=failed)]
 
-    def _read_listed(self, entry: Json, place: int, copy: bool) -> list[Part]:
-        """An item in the list. `copy`: if it has a new id, it is one that is known under another."""
-        item = self._items.listed(entry)
+    def _read_listed(self, entry: Json, place: int, seen: list[str], *, new: bool) -> list[Part]:
+        """An item in the list. `seen`: the texts that came before it; `new`: no event told an item of its type, so it
+        is none that is known under another id."""
+        item, kind = self._items.listed(entry), kind_of(entry) or MESSAGE
         if item is not None and not item.over:
-            return self.end(item, entry)
-        if item is None and not copy:
-            item = self._items.open(kind_of(entry) or MESSAGE, string_of(entry.get("id")), place, entry)
-            return [Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING)), *self.end(item, entry)]
-        if kind_of(entry) != MESSAGE or not self._answer.searches_text:
-            return []
-        content = entry.get("content")
-        texts = [_text_in(part) for part in (content if isinstance(content, list) else [content])]
-        return _seen(item, "" if all(self._is_known(text) for text in texts) else None)
-
-    def _is_known(self, text: str | None) -> bool:
-        """Whether the search has seen a text, in any item."""
-        if not text:
-            return text is not None
-        parts = (part for item in self._items.all for part in item.parts.values() if part.kind == TEXT)
-        seen = ["".join(part.came) for part in parts]
-        return (
-            text in seen
-            or any(_as_read(text) == _as_read(one) for one in seen)
-            or any(_repeats(text, one) for one in seen[-1:])
-        )
+            return self._whole(item, entry)
+        content = entry.get("content") if kind == MESSAGE else None
+        texts = [_text_in(one) for one in (content if isinstance(content, list) else [content])]
+        known = kind != MESSAGE or all(_is_known(text, seen) for text in texts)
+        if item is None and (new or not known):
+            item = self._items.open(kind, string_of(entry.get("id")), place, entry)
+            self._items.announce(item)
+            item.over = True
+            if new:
+                return [Other(item, begins=True, quiet=kind in (MESSAGE, REASONING)), *self._whole(item, entry)]
+        return [] if known or not self._answer.searches_text else [Other(item, shown=None)]
 
 
-_KINDS = {REFUSAL: (MESSAGE, REFUSAL), REASONING_TEXT: (REASONING, REASONING_TEXT)}
-"""Parts in `response.content_part` that are no text of a message."""
+def _dropped() -> Other:
+    """An event that the client does not get."""
+    return Other(body={DROPPED: True}, quiet=True)
 
 
 def _seen(item: Item | None, shown: str | None) -> list[Part]:
     """What the client sees outside of deltas."""
     return [Other(item, shown=shown)] if shown != "" else []
-
-
-def _fragment(body: Json, place: int | None, **more: Any) -> Fragment:
-    """What an item says about a call."""
-    given = payload.text_of(body.get("arguments"))
-    return Fragment(
-        place,
-        string_of(body.get("call_id")),
-        string_of(body.get("name")),
-        item=string_of(body.get("id")),
-        given=None if more.get("begins") and not given else given,
-        namespace=string_of(body.get("namespace")),
-        cut=body.get("status") == "incomplete",
-        body=body,
-        **more,
-    )
-
-
-def _is_copy(entry: Json, one: Json) -> bool:
-    """Whether the list has an item twice. A freeform call with another input is another call."""
-    same = any(entry.get(key) and entry.get(key) == one.get(key) for key in ("call_id", "id"))
-    return same and all(entry.get(key) == one.get(key) for key in ("type", "name", "input"))
 
 
 # Texts
@@ -313,7 +241,14 @@ def _text_in(entry: Any) -> str | None:
 
 
 def _is_text(entry: Any) -> bool:
-    return isinstance(entry, dict) and entry.get("type") == TEXT
+    return isinstance(entry, dict) and entry.get("type") == "output_text"
+
+
+def _is_known(text: str | None, seen: list[str]) -> bool:
+    """Whether the client has a text of the list, in any item."""
+    if not text:
+        return text is not None
+    return text in seen or any(_repeats(text, one) for one in seen[-1:]) or _as_read(text) in map(_as_read, seen)
 
 
 def _repeats(text: str, seen: str) -> bool:
@@ -333,15 +268,13 @@ def _as_read(text: str) -> str:
     return "".join(text.split())
 
 
-def _reasoning_text(item: Item, body: Json) -> str:
-    """The words of the model, or else their summary."""
-    for kind, key in ((REASONING_TEXT, "content"), (SUMMARY, "summary")):
+def _reasoning_in(body: Json) -> str:
+    """The words of the model in a finished item, or else their summary."""
+    for key in ("content", "summary"):
         entries = body.get(key)
-        texts = (
+        said = (
             [entry.get("text") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
         )
-        if not any(texts):
-            texts = ["".join(part.came) for (of, _), part in sorted(item.parts.items()) if of == kind]
-        if whole := "\n\n".join(text for text in texts if isinstance(text, str) and text):
+        if whole := "\n\n".join(text for text in said if isinstance(text, str) and text):
             return whole
     return ""
