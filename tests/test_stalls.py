@@ -22,6 +22,7 @@ from toolcalls.mend.arguments import Finish, Mended, mend_arguments
 from toolcalls.policy import Policy
 from toolcalls.request.change import Change
 from toolcalls.request.mend import mend_request
+from toolcalls.request.pairs import arrange
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
 from toolcalls.request.responses import ResponsesHistory
@@ -344,7 +345,7 @@ def test_results_without_calls_behind_much_reasoning_are_put_before_it_in_their_
     body = request_of("responses", [*reasoning, *outputs, {"type": "message", "role": "assistant", "content": "a"}])
     request = json.loads(body)
     with quick(2 * LONGEST):
-        ResponsesHistory(request).arrange(Change(Policy(), Refusals(), Tools(), reading=False))
+        arrange(ResponsesHistory(request), Change(Policy(), Refusals(), Tools(), reading=False))
     items = request["input"]
     assert [item["type"] for item in items] == ["message"] * many + ["reasoning"] * many + ["message"]
     assert [item["content"][0]["text"].split()[-1] for item in items[:many]] == [str(at) for at in range(many)]

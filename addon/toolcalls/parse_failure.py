@@ -88,10 +88,10 @@ class Recovery:
         document, events = self._answer(calls, body)
         if not self.request.stream:
             return Recovered("application/json", write(document).encode("utf-8", "backslashreplace"), calls)
-        if self.protocol != "ollama":
-            return Recovered("text/event-stream", b"".join(event.raw for event in events), calls)
-        lines = b"".join(f"{event.data}\n".encode("utf-8", "backslashreplace") for event in events)
-        return Recovered("application/x-ndjson", lines, calls)
+        if self.protocol == "ollama":
+            lines = "".join(f"{event.data}\n" for event in events)
+            return Recovered("application/x-ndjson", lines.encode("utf-8", "backslashreplace"), calls)
+        return Recovered("text/event-stream", b"".join(event.raw for event in events), calls)
 
     def of_event(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]:
         """The events that replace an event with an error, and the calls in them; empty if the event stays.
@@ -222,13 +222,12 @@ def _chat(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, li
 
 
 def _messages(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
-    head = {"id": f"msg_{identity}", "type": "message", "role": "assistant", "model": model}
     end: Json = {"stop_reason": "tool_use", "stop_sequence": None}
     usage = {"input_tokens": 0, "output_tokens": 0}
+    message: Json = {"id": f"msg_{identity}", "type": "message", "role": "assistant", "model": model, "content": []}
+    message |= {"stop_reason": None, "stop_sequence": None, "usage": usage}
+    events: list[Json] = [{"type": "message_start", "message": message}]
     blocks: list[Json] = []
-    events: list[Json] = [
-        {"type": "message_start", "message": {**head, "content": [], **end, "stop_reason": None, "usage": usage}}
-    ]
     for at, call in enumerate(calls):
         block: Json = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
         delta = {"type": "input_json_delta", "partial_json": call.arguments}
@@ -239,22 +238,20 @@ def _messages(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json
             {"type": "content_block_stop", "index": at},
         ]
     events += [{"type": "message_delta", "delta": end, "usage": {"output_tokens": 0}}, {"type": "message_stop"}]
-    return {**head, "content": blocks, **end, "usage": usage}, events
+    return {**message, "content": blocks, **end}, events
 
 
 def _responses(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
     done: Json = {"id": f"resp_{identity}", "object": "response", "created_at": 0, "status": "completed"}
     done |= {"model": model, "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
     done["usage"] = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
-    events: list[Json] = [{"type": "response.created", "response": {**done, "status": "in_progress"}}]
-    items: list[Json] = []
+    events: list[Json] = [{"type": "response.created", "response": {**done, "status": "in_progress", "output": []}}]
     for at, call in enumerate(calls):
         item: Json = {"id": f"fc_{identity}_{at}", "type": "function_call", "status": "completed", "call_id": call.id}
         item |= {"name": call.name, "arguments": call.arguments}
         item |= {"namespace": call.namespace} if call.namespace else {}
         place = {"output_index": at, "item_id": item["id"]}
         arguments = "response.function_call_arguments"
-        items.append(item)
         added = {**item, "status": "in_progress", "arguments": ""}
         events += [
             {"type": "response.output_item.added", "output_index": at, "item": added},
@@ -262,7 +259,7 @@ def _responses(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Jso
             {"type": f"{arguments}.done", **place, "arguments": call.arguments},
             {"type": "response.output_item.done", "output_index": at, "item": item},
         ]
-    done["output"] = items
+        done["output"].append(item)
     events.append({"type": "response.completed", "response": done})
     return done, [{**event, "sequence_number": number} for number, event in enumerate(events)]
 

@@ -88,7 +88,7 @@ def of_recordings_held(recordings: Path, protocols: list[str] | None) -> Iterato
         told, request = recording.flow, _text(directory / "request.json")
         after = recording.before if recording.after is None else recording.after
         more = {"untouched": recording.before == after, "status": told.get("status") or 200, "seed": recording.seed}
-        more["open"] = not recording.complete or bool(told.get("broken"))
+        more["open"] = recording.broken
         for size in (0, 1) if recording.suffix != ".jsonl" else ():
             yield _answer(recording.protocol, request, recording.before, told["policy"], size, directory.name) | more
         for seed in (1, 2, 3) if recording.suffix != ".jsonl" else ():

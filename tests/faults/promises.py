@@ -131,7 +131,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: thoughts are bounded", "../request/test_reasoning.py bounded_in_turns", "the oldest is forgotten",
-        ((ENGINE + "request/bounded.py", "while len(self._entries) > self._most or self.size > self._most_size:", "while False:"),),
+        ((ENGINE + "request/refusals.py", "while len(self._entries) > self._most or self.size > self._most_size:", "while False:"),),
     ),
     Mutation(
         "promise: nothing inflates", "../wire/test_inflation.py in_small_chunks", "the limit of what a body becomes",
@@ -143,7 +143,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: refusals have a limit in bytes", "../request/test_refusals.py too_long", "the limit in bytes",
-        ((ENGINE + "request/bounded.py", " or self.size > self._most_size", ""),),
+        ((ENGINE + "request/refusals.py", " or self.size > self._most_size", ""),),
     ),
     Mutation(
         "promise: large bodies stream", "test_memory.py body_that_is_gathered", "`stream_large_bodies` is set",
@@ -281,7 +281,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a history takes no more than its share", "../test_stalls.py far_too_long_goes_up", "the steps of a history are counted",
-        ((ENGINE + "request/mend.py", "    if size > _MOST_READ:\n", "    if False:\n"),),
+        ((ENGINE + "request/mend.py", "    if _entries(form, request) > _MOST_ENTRIES:\n", "    if False:\n"),),
     ),
     Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",

@@ -68,7 +68,7 @@ def test_answers_are_mended_while_the_disk_fails_and_recorded_again_afterwards(
     # The answers of that are being recorded still.
     asyncio.run(until(lambda: all((path / "flow.json").is_file() for path in folder.iterdir())))
     assert not list(folder.rglob("*.part")), "no half of a file is left"
-    assert all(store.load(path).complete for path in store.find(folder)), "and no half of a recording"
+    assert all(store.load(path).after is not None for path in store.find(folder)), "and no half of a recording"
 
 
 def test_a_folder_that_is_gone_is_made_again(recording: Recording) -> None:

@@ -85,7 +85,7 @@ def test_a_flow_is_one_directory_that_only_the_user_can_read(recorder: Recorder)
     recording = only(recorder.directory)
     assert recording.before == recording.after == EVENT * 2
     assert recording.pieces() == [EVENT, EVENT]
-    assert recording.complete
+    assert not recording.broken
     assert stat.S_IMODE(recording.directory.stat().st_mode) == 0o700
     assert {stat.S_IMODE(file.stat().st_mode) for file in recording.directory.iterdir()} == {0o600}
     assert replay(recording).drift == []
@@ -103,7 +103,7 @@ def test_of_the_headers_a_recording_holds_the_content_type_alone(recorder: Recor
     recorder.write(exchange(EVENT))
     recorder.close()
     flow = json.loads((only(recorder.directory).directory / "flow.json").read_bytes())
-    about_the_flow = {"protocol", "method", "host", "path", "status", "content_type", "started", "complete", "broken"}
+    about_the_flow = {"protocol", "method", "host", "path", "status", "content_type", "started", "broken"}
     assert set(flow) == about_the_flow | {"seed", "policy", "versions", "chunks"}
 
 
@@ -164,58 +164,25 @@ def test_a_websocket_is_recorded_message_by_message_and_replayed(tmp_path: Path)
 # Flows that are not over
 
 
-def test_a_flow_that_lasts_is_written_as_far_as_it_has_come(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record, "FIRST_PART_SECONDS", 0.0)
-    live = exchange(EVENT)
-    recorder.begin(live)
-    assert wait_for(lambda: store.find(recorder.directory))
-    recording = only(recorder.directory)
-    assert not recording.complete
-    assert recording.before == EVENT
-    assert replay(recording).drift == []
-    live.transcript.add(EVENT, [EVENT], 101.0)
-    recorder.write(live)
-    recorder.close()
-    recording = only(recorder.directory)
-    assert recording.complete
-    assert recording.before == EVENT * 2
-
-
-def test_a_flow_that_ends_while_a_part_is_written_counts_once(
-    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(record, "FIRST_PART_SECONDS", 0.0)
-    flow = exchange(EVENT)
-    write = record.write_recording
-
-    def write_slowly(directory: Path, exchange: Exchange, step_back: Callable[[], None]) -> int:
-        exchange.over = True
-        return write(directory, exchange, step_back)
-
-    monkeypatch.setattr(record, "write_recording", write_slowly)
-    recorder.begin(flow)
-    assert wait_for(lambda: store.find(recorder.directory))
-    monkeypatch.setattr(record, "write_recording", write)
-    recorder.write(flow)
-    recorder.close()
-    assert recorder.written == 1
-
-
-def test_what_is_not_over_when_the_proxy_ends_is_written_as_a_part(recorder: Recorder) -> None:
+def test_what_is_not_over_when_the_proxy_ends_is_written_as_broken(recorder: Recorder) -> None:
     recorder.begin(exchange(EVENT, EVENT[:20]))
+    recorder.begin(exchange(id="ffffffff"))
     recorder.close()
     recording = only(recorder.directory)
-    assert recording.flow["complete"] is False
+    assert recording.broken
     assert recording.before == EVENT + EVENT[:20]
 
 
-def test_a_body_that_turns_out_to_be_a_document_leaves_one_pair_of_bodies(tmp_path: Path) -> None:
-    write_recording(tmp_path / "f", exchange())
-    write_recording(tmp_path / "f", exchange(b"{}", over=True))
-    names = sorted(path.name for path in (tmp_path / "f").iterdir())
-    assert names == ["after.json", "before.json", "calls.json", "flow.json", "request.json"]
+def test_a_flow_that_goes_on_behind_another_recorder_is_written_whole_in_the_end(tmp_path: Path) -> None:
+    """The script is loaded again while an answer arrives."""
+    live = exchange(EVENT)
+    for over in (False, True):
+        recorder = Recorder(str(tmp_path))
+        (recorder.write if over else recorder.begin)(live)
+        recorder.close()
+        live.transcript.add(EVENT, [EVENT], 101.0)
+        assert only(tmp_path).broken is not over
+    assert only(tmp_path).before == EVENT * 2
 
 
 # Limits
@@ -261,16 +228,17 @@ def test_a_full_directory_stops_the_recording_with_one_line_and_goes_on_when_the
     assert f"{recorder.lost} recordings were lost" in caplog.text
 
 
-def test_an_answer_larger_than_the_limit_is_recorded_in_part_and_the_log_says_so(
+def test_an_answer_larger_than_the_limit_is_not_recorded_and_the_log_says_so(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr("toolcalls.recording.transcript.MAX_KEPT", 2 * len(EVENT))
-    recorder.write(exchange(EVENT, EVENT, EVENT))
+    large = exchange(EVENT, EVENT, EVENT)
+    recorder.write(large)
     recorder.close()
-    recording = only(recorder.directory)
-    assert recording.before == EVENT * 2
-    assert not recording.complete
-    assert "toolfix recorded only the first" in caplog.text
+    assert large.transcript.before.joined() == EVENT * 2, "and no more of it is kept"
+    assert store.find(recorder.directory) == []
+    assert recorder.lost == 1
+    assert "an answer from api.example has more than" in caplog.text
 
 
 # A disk that fails

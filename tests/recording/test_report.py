@@ -120,7 +120,7 @@ def test_what_was_recorded_live_is_classed_by_what_was_done(tmp_path: Path) -> N
     assert first["defect"] == ["single quotes"]
     assert first["state"] == "mended"
     assert second["title"] == "an answer without a tool call"
-    assert (second["state"], second["defect"], second["flags"]) == ("untouched", ["none"], ["not complete"])
+    assert (second["state"], second["defect"], second["flags"]) == ("untouched", ["none"], ["the connection broke"])
 
 
 def test_large_texts_are_cut_and_the_page_stays_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,9 +19,8 @@ from tests.validators.history import VALIDATORS
 from tests.validators.strict_hosts import Rejected
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy, make_policy, read_options
-from toolcalls.request.history import CANCELLED
+from toolcalls.request.history import CANCELLED, LATE
 from toolcalls.request.mend import Changed, mend_frame, mend_request
-from toolcalls.request.pairs import LATE
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode
 

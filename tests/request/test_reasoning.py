@@ -483,5 +483,5 @@ def test_the_name_of_a_model_takes_little_room() -> None:
     memory = ReasoningMemory()
     asked = {"model": "m" * 1_000_000, "messages": [{"role": "user", "content": "Go."}]}
     memory.session("chat", "host", "me", asked).answered(answer("x", call()), got("functions.read:0"))
-    assert all(len(model) <= 256 for _, model in memory._hosts)
+    assert all(len(model) <= 256 for _, model in memory._hosts._entries)
     assert len(memory) == 1

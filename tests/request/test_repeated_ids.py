@@ -43,3 +43,22 @@ def test_a_doubled_turn_whose_id_was_used_before_keeps_its_call_and_its_result()
     sent = up("responses", "input", [call, first, call, call, second])
     assert [item["type"] for item in sent] == ["function_call", "function_call_output"] * 2
     assert [item["output"] for item in sent[1::2]] == ["o1", "o2"]
+
+
+def test_a_result_too_many_of_an_id_that_two_calls_share_is_dropped_or_kept_as_words() -> None:
+    """Each call has one, in their order; hosts that take such ids reject the third."""
+    calls = {**turn("ls"), "tool_calls": [*turn("ls")["tool_calls"], *turn("pwd")["tool_calls"]]}
+    results = [{"role": "tool", "tool_call_id": KIMIS, "content": text} for text in ("one", "two", "two", "three")]
+    sent = up("chat", "messages", [{"role": "user", "content": "Go."}, calls, *results])
+    assert [message["content"].split("\n")[0] for message in sent[2:]] == ["one", "two"]
+    assert sent[-1]["content"].endswith(":\nthree")
+
+
+def test_of_a_doubled_call_and_its_two_outputs_one_of_each_stays() -> None:
+    call = {"type": "function_call", "call_id": KIMIS, "name": "Bash", "arguments": '{"command":"ls"}'}
+    outputs = [{"type": "function_call_output", "call_id": KIMIS, "output": text} for text in ("o1", "o2")]
+    for history in ([call, call, *outputs], [call, *outputs, call], [call, outputs[0], call, outputs[0]]):
+        sent = up("responses", "input", history)
+        kept = [item for item in sent if item["type"] != "message"]
+        assert [item["type"] for item in kept] == ["function_call", "function_call_output"] * (len(kept) // 2)
+        assert all(item["output"] in json.dumps(sent) for item in history[1:] if "output" in item)

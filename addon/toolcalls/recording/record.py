@@ -1,12 +1,11 @@
 """Writes recordings, one directory for each flow, in a thread of its own, so that no stream waits for a disk.
 
-What has arrived of a long flow is written after 2, 4, 8 … seconds, and everything when the flow is over. If the proxy
-ends or is killed before that, its recording says that it is not complete.
+A flow is written when it is over, or when the proxy ends: then as far as it has come, as one that broke. A flow that
+is larger than what is kept of it is not recorded, and the log says so.
 """
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import platform
 import queue
@@ -15,7 +14,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -38,8 +37,6 @@ LOOK_AGAIN_SECONDS = 30.0
 MAX_JOBS = 512
 MAX_BYTES = 256 * 1024 * 1024
 """The most bytes that may wait to be written."""
-FIRST_PART_SECONDS = 2.0
-TICK_SECONDS = 0.5
 STEP_BACK_SECONDS = 0.0005
 LAST_SECONDS = 20.0
 """How long the end of the proxy waits for recordings that are still to be written."""
@@ -72,10 +69,6 @@ class Exchange:
     """The connection broke before the end of the answer, so what was held never reached the client."""
     over: bool = False
     """The flow is over: nothing more will be added."""
-    next_part: float = 0.0
-    """When the next part of a flow that lasts is written."""
-    wait: float = FIRST_PART_SECONDS
-    """The seconds from the part before it."""
 
     @property
     def size(self) -> int:
@@ -118,25 +111,20 @@ class Recorder:
     # Called by the proxy, which never waits
 
     def begin(self, exchange: Exchange) -> None:
-        """Take a flow whose answer begins. Parts of it are written while it lasts."""
-        exchange.next_part = time.monotonic() + FIRST_PART_SECONDS
+        """Take a flow whose answer begins, so that it is written even if the proxy ends before it."""
         with self._lock:
             self._live.add(exchange)
 
     def write(self, exchange: Exchange) -> None:
         """Take a flow that is over."""
         exchange.over = True
-        if not exchange.whole:
-            logger.warning(
-                f"toolfix recorded only the first {exchange.transcript.before.limit // 2**20} MiB of an answer from "
-                f"{exchange.host}; the client got all of it."
-            )
         self._offer(exchange)
 
     def close(self) -> None:
         """Write everything that waits, and what has arrived of the flows that are not over."""
         for exchange in list(self._live):
-            self._offer(exchange)
+            if exchange.transcript.before.chunks:
+                self._offer(exchange)
         self._closing = True
         self._queue.put(None)
         self._thread.join(LAST_SECONDS)
@@ -147,52 +135,35 @@ class Recorder:
         with self._lock:
             self._live.discard(exchange)
             room = self._waiting + exchange.size <= MAX_BYTES and self._queue.qsize() < MAX_JOBS
-            fits = room and not self._closing
+            fits = room and exchange.whole and not self._closing
             if fits:
                 self._waiting += exchange.size
                 self._queue.put(exchange)
-        if not fits:
+        if not exchange.whole:
+            self._lose(f"an answer from {exchange.host} has more than {MAX_KEPT // 2**20} MiB")
+        elif not fits:
             self._lose("too much is waiting to be written")
 
     # The thread
 
     def _run(self) -> None:
-        due = time.monotonic() + TICK_SECONDS
-        while True:
-            with contextlib.suppress(queue.Empty):
-                exchange = self._queue.get(timeout=max(0.0, due - time.monotonic()))
-                if exchange is None:
-                    return
-                self._put(exchange)
-                with self._lock:
-                    self._waiting -= exchange.size
-            if time.monotonic() >= due:
-                self._write_parts()
-                due = time.monotonic() + TICK_SECONDS
-
-    def _write_parts(self) -> None:
-        """Write what has arrived of the flows that have lasted for some time."""
-        now = time.monotonic()
-        with self._lock:
-            due = [exchange for exchange in self._live if exchange.next_part <= now]
-        for exchange in due:
-            exchange.wait *= 2
-            exchange.next_part = now + exchange.wait
+        while (exchange := self._queue.get()) is not None:
             self._put(exchange)
+            with self._lock:
+                self._waiting -= exchange.size
 
     def _put(self, exchange: Exchange) -> None:
-        over = exchange.over  # If it ends while a part is being written, it is written again.
         try:
             if not self._has_room(exchange.size):
                 full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
-                return self._lose(full, over)
+                return self._lose(full)
             used = write_recording(self.directory / directory_name(exchange), exchange, self._step_back)
         except OSError as error:
-            return self._lose(error.strerror or str(error), over)
+            return self._lose(error.strerror or str(error))
         except Exception:
             return logger.exception("toolfix could not write a recording; the answer was not touched.")
         self._used = (self._used or 0) + used
-        self.written += over
+        self.written += 1
         if self._problem:
             words = "1 recording was lost" if self._lost_now == 1 else f"{self._lost_now} recordings were lost"
             logger.info(f"toolfix records to {self.directory} again; {words}.")
@@ -211,19 +182,16 @@ class Recorder:
             self._used = sum(store.size_of(path) for path in self.directory.rglob("*"))
         return self._used + size <= MAX_DIRECTORY
 
-    def _lose(self, why: str, for_good: bool = True) -> None:
-        """Log one line for each kind of problem, however many recordings are lost.
-
-        `for_good`: this is a loss, not a part of a flow that will be written again.
-        """
+    def _lose(self, why: str) -> None:
+        """Log one line for each kind of problem, however many recordings are lost."""
         if why != self._problem:
             self._problem = why
             logger.error(
                 f"toolfix cannot write recordings to {self.directory} at the moment ({why}); "
                 "answers are still mended."
             )
-        self.lost += for_good
-        self._lost_now += for_good
+        self.lost += 1
+        self._lost_now += 1
 
 
 def directory_name(exchange: Exchange) -> str:
@@ -241,15 +209,12 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
     new = not directory.exists()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     used = 0
-    suffix, files = _files(exchange)
     try:
-        for name, data in files.items():
+        for name, data in _files(exchange).items():
             step_back()
             masked = redact_bytes(data, step_back)
             store.private_file(directory / name, masked)
             used += len(masked)
-        if not new:
-            store.remove_others(directory, suffix)
     except OSError:
         if new:
             shutil.rmtree(directory, ignore_errors=True)
@@ -257,31 +222,28 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
     return used
 
 
-def _files(exchange: Exchange) -> tuple[str, dict[str, bytes]]:
-    """The suffix of the bodies, and each file by its name, in the order in which they are written.
-
-    The flow may not be over, so each list is copied before it is read.
-    """
-    over, arrived, changed = exchange.over, exchange.transcript.before, exchange.changed
+def _files(exchange: Exchange) -> dict[str, bytes]:
+    """Each file by its name, in the order in which they are written."""
+    arrived, changed = exchange.transcript.before, exchange.changed
     pieces, after = arrived.decoded(exchange.encoding), exchange.transcript.after.joined()
     before = b"".join(pieces)
     suffix = exchange.suffix or store.suffix_of(before)
     chunks: list[store.Chunk] = []
-    offset, times = 0, arrived.times[:]
-    for piece, when in zip(pieces, times, strict=False):  # A live flow may just be adding one.
-        chunks.append({"offset": offset, "ms": round((when - times[0]) * 1000, 1)})
+    offset = 0
+    for piece, when in zip(pieces, arrived.times, strict=False):
+        chunks.append({"offset": offset, "ms": round((when - arrived.times[0]) * 1000, 1)})
         offset += len(piece)
-    return suffix, {
+    return {
         "request.json": exchange.request[:MAX_KEPT],
         **({store.REQUEST_AFTER: changed.body} if changed else {}),
         f"before{suffix}": before,
         f"after{suffix}": after,
-        "calls.json": store.pretty(store.calls_json(exchange.outcomes[:])),
-        "flow.json": store.pretty_flow(_flow(exchange, over), chunks),
+        "calls.json": store.pretty(store.calls_json(exchange.outcomes)),
+        "flow.json": store.pretty_flow(_flow(exchange), chunks),
     }
 
 
-def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
+def _flow(exchange: Exchange) -> dict[str, Any]:
     options = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     options.pop("toolfix_record", None)
     flow: dict[str, Any] = {
@@ -295,11 +257,10 @@ def _flow(exchange: Exchange, over: bool) -> dict[str, Any]:
         "seed": seed_of(exchange.request),
         "policy": options,
         "versions": {"toolfix": __version__, "python": platform.python_version()},
-        "complete": over and exchange.whole,
-        "broken": exchange.broken,
+        "broken": exchange.broken or not exchange.over,
     }
     if changed := exchange.changed:
-        given_back = {str(number): back.as_json() for number, back in changed.given_back.items()}
+        given_back = {str(number): asdict(back) for number, back in changed.given_back.items()}
         seldom = {"request_steps": changed.steps, "given_back": given_back, "refusals": changed.reasons}
         flow |= {name: value for name, value in seldom.items() if value}
     return flow

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import Any
 
 from ..engine import Response, recovered
@@ -55,11 +56,7 @@ class Replayed:
         # As the recorder would write it: a credential that was in pieces in `before` may be whole here.
         today = redact_bytes(self.after)
         if self.recording.suffix == ".jsonl":
-            sides, todays = _sides(recorded), _sides(today)
-            shared = max(len(sides), len(todays)) if self.recording.complete else min(len(sides), len(todays))
-            return sides[:shared] == todays[:shared]
-        if not self.recording.complete:
-            return recorded.startswith(today) or today.startswith(recorded)
+            return _sides(recorded) == _sides(today)
         return recorded in (today, self.after)
 
     def _same_request(self) -> bool:
@@ -70,9 +67,8 @@ class Replayed:
         return decode(recorded) in (decode(today), decode(redact_bytes(today)))
 
     def _same_calls(self, expected: Sequence[dict[str, Any]]) -> bool:
-        calls = self.calls if self.recording.complete else self.calls[: len(expected)]
-        masked = json.loads(redact_bytes(store.pretty(calls)))
-        return as_expected(expected, calls) or as_expected(expected, masked)
+        masked = json.loads(redact_bytes(store.pretty(self.calls)))
+        return as_expected(expected, self.calls) or as_expected(expected, masked)
 
 
 def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> bool:
@@ -110,7 +106,7 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     for piece in recording.pieces() if pieces is None else pieces:
         out += answer.feed(piece)
         holds.append(answer.holds_call)
-    if recording.complete and not recording.flow.get("broken"):
+    if not recording.broken:
         out += answer.close()
     calls = store.calls_json(answer.outcomes)
     return Replayed(recording, b"".join(out), calls, answer.failure, request_after, _held(holds, recording.times))
@@ -167,64 +163,31 @@ def summary(calls: Sequence[dict[str, Any]]) -> str:
 
 # What differs, for a human
 
-AROUND = 40
-"""The number of characters shown before and after a difference."""
-LONGEST = 300
+LONGEST = 200
+"""Longer lines are shown in pieces of so many characters: an event is a line, and only what differs in it matters."""
+_PIECE = re.compile(rf"[^\r\n]{{1,{LONGEST}}}")
 MOST_LINES = 60
+"""A large difference is cut, because nobody reads it."""
+_MOST_COMPARED = 2_000
+"""How many lines are compared, from the first that differs: comparing more takes long."""
 
 
 def of_bodies(recorded: bytes, today: bytes, name: str) -> list[str]:
-    """The first lines that differ: a large difference is cut, because nobody reads it and comparing takes long."""
-    before, after = _lines(recorded), _lines(today)
-    same = next((at for at, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1]), 0)
-    before, after = before[same : same + MOST_LINES], after[same : same + MOST_LINES]
-    out = [f"--- recorded {name}", f"+++ today's {name}"]
-    for kind, start, end, new_start, new_end in difflib.SequenceMatcher(None, before, after, False).get_opcodes():
-        if kind == "equal":
-            continue
-        out.append(f"@@ line {same + start + 1}")
-        for old, new in zip_longest(before[start:end], after[new_start:new_end]):
-            out += _pair(old, new)
-    return out[: 2 * MOST_LINES]
+    """The lines that differ."""
+    return _difference(recorded.decode("utf-8", "replace"), today.decode("utf-8", "replace"), name)
 
 
 def of_calls(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> list[str]:
-    out = ["--- expected calls.json", "+++ today's calls"]
-    if len(expected) != len(calls):
-        out.append(f"@@ {len(expected)} calls are expected, {len(calls)} came out")
-    for number, (wanted, call) in enumerate(zip_longest(expected, calls), 1):
-        if wanted is None or call is None:
-            there = json.dumps(wanted or call or {}, ensure_ascii=False)
-            out.append(f"{'-' if call is None else '+'} call {number}: {_cut(there)}")
-            continue
-        for key, value in wanted.items():
-            if call.get(key) != value:
-                out += [f"@@ call {number}: {key}", *_pair(_text(value), _text(call.get(key)))]
-    return out[: 2 * MOST_LINES]
+    """The lines that differ, of the keys that an expectation names."""
+    pairs = zip(expected, calls, strict=False)
+    today = [{key: value for key, value in call.items() if key in wanted} for wanted, call in pairs]
+    today += calls[len(expected) :]
+    return _difference(store.pretty([*expected]).decode(), store.pretty(today).decode(), "calls.json")
 
 
-def _lines(body: bytes) -> list[str]:
-    return [line for line in body.decode("utf-8", "replace").splitlines() if line.strip()]
-
-
-def _pair(old: str | None, new: str | None) -> list[str]:
-    """Both lines, cut to where they differ; one of them, if the other is not there."""
-    if old is None or new is None:
-        return [f"+ {_cut(new or '')}"] if old is None else [f"- {_cut(old)}"]
-    shared = min(len(old), len(new))
-    start = next((at for at in range(shared) if old[at] != new[at]), shared)
-    end = next((at for at in range(shared - start) if old[-1 - at] != new[-1 - at]), shared - start)
-    return [f"- {_around(old, start, len(old) - end)}", f"+ {_around(new, start, len(new) - end)}"]
-
-
-def _around(text: str, start: int, end: int) -> str:
-    first, last = max(0, start - AROUND), min(len(text), end + AROUND)
-    return f"{'…' if first else ''}{_cut(text[first:last])}{'…' if last < len(text) else ''}"
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _difference(recorded: str, today: str, name: str) -> list[str]:
+    before, after = ([line for line in _PIECE.findall(text) if line.strip()] for text in (recorded, today))
+    same = next((at for at, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1]), 0)
+    part = slice(max(0, same - 3), same + _MOST_COMPARED)
+    names = f"recorded {name}", f"today's {name}"
+    return [*islice(difflib.unified_diff(before[part], after[part], *names, lineterm=""), MOST_LINES)]

@@ -170,8 +170,7 @@ def _flags(recording: Recording) -> list[str]:
     flow = recording.flow
     flags = {
         "observed only": flow.get("policy", {}).get("toolfix_mode") == "observe",
-        "the connection broke": flow.get("broken") is True,
-        "not complete": not recording.complete,
+        "the connection broke": recording.broken,
         f"HTTP {flow.get('status')}": flow.get("status") not in (200, None),
     }
     return [text for text, applies in flags.items() if applies]

@@ -74,9 +74,9 @@ class Recording:
         return self.directory.is_dir()
 
     @property
-    def complete(self) -> bool:
-        """False if a limit or the end of the proxy cut off the recording."""
-        return self.flow.get("complete") is not False
+    def broken(self) -> bool:
+        """Whether the connection broke or the proxy ended before the answer was over; "complete" is of toolfix 0."""
+        return self.flow.get("broken") is True or self.flow.get("complete") is False
 
     @property
     def refusals(self) -> dict[str, str]:
@@ -226,14 +226,6 @@ def replace_file(path: Path, data: bytes) -> None:
     """Replace a file of a recording, whole or not at all, with the permissions of its flow.json."""
     private_file(path, data)
     path.chmod(path.with_name("flow.json").stat().st_mode)
-
-
-def remove_others(directory: Path, suffix: str) -> None:
-    """Remove bodies with another suffix: a flow that is written again may have looked different at first."""
-    for other in SUFFIXES:
-        if other != suffix:
-            for side in ("before", "after"):
-                (directory / f"{side}{other}").unlink(missing_ok=True)
 
 
 def size_of(path: Path) -> int:

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from sys import getsizeof
+from typing import Any
 
 from ..mend.strict import write
 from ..sizes import MOST_MARKS, marks_in
 from ..wire import sse
-from .history import Json
+
+Json = dict[str, Any]
 
 DETAILS = "reasoning_details"
 FIELDS = (DETAILS, "reasoning_content", "reasoning", "thinking")
@@ -43,10 +45,6 @@ class GivenBack:
 
     def __bool__(self) -> bool:
         return bool(self.fields or self.extras or self.blocks)
-
-    def as_json(self) -> Json:
-        """The form in flow.json."""
-        return asdict(self)
 
 
 @dataclass(slots=True)

@@ -9,33 +9,43 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Set
-from functools import partial
+from collections.abc import Mapping, Set
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from ..ids import MESSAGES_ID
-from ..mend.strict import read
-from .answered import SIGNATURE, GivenBack, has_reasoning
+from .answered import SIGNATURE, has_reasoning
 from .change import Change
-from .history import CANCELLED, Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, remove, text
-from .pairs import SERVER_CALLS, Placed, arrange, batches_of, drop_copies, instead_of, kept_as_text
+from .chat import SERVER_CALLS
+from .history import (
+    CANCELLED,
+    LATE,
+    Json,
+    MessageHistory,
+    PastCall,
+    PastResult,
+    Said,
+    Turn,
+    object_under,
+    objects_in,
+    remove,
+    spread,
+    text,
+)
 
 
 class BlockHistory(MessageHistory):
-    turn_is_message = False
+    writes_arguments = False
+    contents: ClassVar[tuple[type, ...]] = (list,)
+    """What the content of a message may be."""
 
     @abstractmethod
-    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
+    def call_in(self, block: Json, message: Json) -> PastCall | None:
         """The call in a block."""
 
     @abstractmethod
-    def result_in(self, block: Json) -> PastResult | None:
+    def result_in(self, block: Json, message: Json) -> PastResult | None:
         """The result in a block; its id is empty if the client does not have to send it."""
-
-    @abstractmethod
-    def is_plain(self, message: Json) -> bool:
-        """Whether this is a message as the host expects it, though it may be of another role, or without blocks."""
 
     @abstractmethod
     def of_user(self, words: str) -> Json:
@@ -46,167 +56,118 @@ class BlockHistory(MessageHistory):
         by_model = role == self.model
         calls: list[PastCall] = []
         results: list[PastResult] = []
-        said = Said(number, "model" if by_model else "user", blocks, calls, results, speaks=not blocks)
-        if type(blocks) is not list:
-            said.speaks, blocks = True, []
-            self.plain = self.plain and self.is_plain(message)
-        elif not by_model and role != "user":
-            self.plain = self.plain and self.is_plain(message)
-        for block in blocks:
+        # Gemini takes any role for one of the user.
+        if not isinstance(blocks, self.contents) or not (by_model or role == "user" or self.by_number):
+            self.as_expected = False
+        speaks = not blocks or type(blocks) is not list
+        for block in () if speaks else blocks or ():
             if type(block) is not dict:
-                self.plain = False
-            elif by_model and (call := self.call_in(block, blocks)) is not None:
+                self.as_expected = False
+            elif by_model and (call := self.call_in(block, message)) is not None:
                 calls.append(call)
-            elif not by_model and (result := self.result_in(block)) is not None:
-                result.displaced = said.speaks
+            elif not by_model and (result := self.result_in(block, message)) is not None:
+                result.displaced = speaks
                 results.append(result)
             else:
-                said.speaks = True
-                self.empty = self.empty or block.get("text") == ""
-        if results or not (by_model or self.by_number or role == "user"):
-            said.role = "results"
-        return said
+                speaks = True
+        is_of_user = not results and (self.by_number or role == "user")
+        return Said(
+            number, "model" if by_model else "user" if is_of_user else "results", blocks, calls, results, speaks
+        )
 
-    def drop_copies(self, change: Change) -> None:
-        drop_copies(self, change)
+    def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
+        """The blocks of a message that stay; results behind a message of the model get one of their own.
 
-    def arrange(self, change: Change) -> None:
-        self.drop_copies(change)
-        arrange(self, change, partial(batches_of, self))
+        They get none with text in it: MiniMax rejects text behind a result in the same message, and accepts it in the
+        next one.
+        """
+        added = behind.get(id(message))
+        own = [{"role": "user", self.inside: added}] if added else []
+        blocks = message.get(self.inside)
+        if message.get("role") != self.model and blocks and isinstance(blocks, list):
+            blocks[:] = spread(blocks, gone, behind)
+            return [message, *own] if blocks else own
+        return [message, *own]
 
-    def parts(self) -> list[Json]:
-        """The messages of the model, and the blocks of all others."""
-        self._homes: dict[int, Json] = {}
-        """The message that each part is in, or is."""
-        parts: list[Json] = []
-        for message in self.entries:
-            blocks = message.get(self.inside) if message.get("role") != self.model else None
-            inside = blocks if blocks and isinstance(blocks, list) else [message]
-            self._homes.update((id(one), message) for one in inside)
-            parts += inside
-        return parts
-
-    def put(self, parts: list[Json], added: Set[int]) -> None:
-        """Put the blocks into messages again, an added result into that of the result before it or a new one."""
-        self.entries.clear()
-        last: Json | None = None
-        """The message that the block before is in."""
-        for part in parts:
-            home = last if id(part) in added else self._homes[id(part)]
-            if home is part:
-                self.entries.append(part)
-                last = None
-                continue
-            if home is None or home is not last:
-                last = {"role": "user"} if home is None else home
-                last[self.inside] = []
-                self.entries.append(last)
-            last[self.inside].append(part)
-
-    def fill(self, order: list[Json], gone: list[Placed | None], following: Json, change: Change) -> None:
-        """Words take the place of a result, or form a message at the end of the turn if results stay in it."""
+    def fill(self, order: list[Json], words: str, following: Json) -> None:
         ends = not following or following.get("role") == self.model
-        lost = [one for one in gone if one is not None and kept_as_text([one])]
-        if self.result_in(following) is not None or not (ends or all(one is None or one.alone for one in gone)):
-            return
-        if lost and lost[0].alone:
-            for one in lost:
-                block = self.of_user(kept_as_text([one]))
-                self._homes[id(block)] = self._homes[id(one.result.entry)]
-                order.append(block)
-        elif lost or (ends and (not order or order[-1].get("role") == self.model)):
-            message = {"role": "user", self.inside: [self.of_user(instead_of(gone))]}
-            self._homes[id(message)] = message
-            order.append(message)
-        gone.clear()
+        if words or (ends and (not order or order[-1].get("role") == self.model)):
+            order.append({"role": "user", self.inside: [self.of_user(words or LATE)]})
 
 
 class MessagesHistory(BlockHistory):
     """`tool_use` blocks, and the `tool_result` blocks with which the next turn begins.
 
     The ids of calls are unique: a call that has the id of an earlier one gets another, and so does its result.
-    Moved results get a message of their own if text would follow them: MiniMax rejects text behind a result in the
-    same message, and accepts it in the next one.
     """
 
     result_id = "tool_use_id"
-    gives_ids = True
-    writes_arguments = False
+    contents = (str, list)
+
+    def call_in(self, block: Json, message: Json) -> PastCall | None:
+        if block.get("type") == "tool_use":
+            return PastCall(text(block.get("id")), block, block, "input", message)
+        return None
+
+    def result_in(self, block: Json, message: Json) -> PastResult | None:
+        if block.get("type") != "tool_result":
+            return None
+        identity = text(block.get("tool_use_id"))
+        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block, message)
+
+    def of_user(self, words: str) -> Json:
+        return {"type": "text", "text": words}
+
+    def is_whole(self, said: Said) -> bool:
+        return has_reasoning(self.entries[said.number])
+
+    def put_before(self, said: Said, blocks: list[Json]) -> None:
+        own = said.content if isinstance(said.content, list) else [self.of_user(said.content)]
+        self.entries[said.number]["content"] = [*blocks, *own]
+
+    def can_stand_alone(self, entry: Any) -> bool:
+        """Whether a message may consist of this block alone. Thinking alone is no message."""
+        if not isinstance(entry, dict):
+            return False
+        if entry.get("type") == "text":
+            return bool(entry.get("text"))
+        return entry.get("type") not in (None, "thinking", "redacted_thinking")
+
+    def drop_empty(self, change: Change) -> None:
+        for said in self.messages:
+            if type(said.content) is not list or len(said.content) < 2:
+                continue
+            empty = [one for one in objects_in(said.content) if one.get("text") == "" and one.get("type") == "text"]
+            # If a whole text was a call, the client still keeps its empty block.
+            if empty and any(map(self.can_stand_alone, said.content)):
+                change.count("empty text", len(empty))
+                remove(said.content, empty)
 
     def has_oddities(self) -> bool:
         ids = [call.id for turn in self.turns for call in turn.calls]
         return len(set(ids)) < len(ids) or any(one.displaced for turn in self.turns for one in turn.results)
 
-    def is_plain(self, message: Json) -> bool:
-        return message.get("role") in ("user", "assistant") and isinstance(message.get("content"), str | list)
-
-    def reasons(self, said: Said) -> bool:
-        return has_reasoning(self.entries[said.number])
-
-    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
-        change.count("reasoning given back")
-        own = said.content if isinstance(said.content, list) else [self.of_user(said.content)]
-        self.entries[said.number]["content"] = [*map(read, back.blocks), *own]
-
-    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
-        if block.get("type") == "tool_use":
-            return PastCall(text(block.get("id")), block, block, "input", owner)
-        return None
-
-    def result_in(self, block: Json) -> PastResult | None:
-        if block.get("type") != "tool_result":
-            return None
-        identity = text(block.get("tool_use_id"))
-        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block)
-
-    def can_stand_alone(self, block: Any) -> bool:
-        """Whether a message may consist of this block alone. Thinking alone is no message."""
-        if not isinstance(block, dict):
-            return False
-        if block.get("type") == "text":
-            return bool(block.get("text"))
-        return block.get("type") not in (None, "thinking", "redacted_thinking")
-
     def cancelled(self, key: str, call: PastCall) -> Json:
         return {"type": "tool_result", "tool_use_id": key, "content": CANCELLED, "is_error": True}
 
-    def of_user(self, words: str) -> Json:
-        return {"type": "text", "text": words}
-
-    def drop_empty(self, change: Change) -> None:
-        for message in self.entries if self.empty else ():
-            blocks = message.get("content") if isinstance(message, dict) else None
-            # If a whole text was a call, the client still keeps its empty block.
-            if isinstance(blocks, list) and any(map(self.can_stand_alone, blocks)):
-                empty = [one for one in objects_in(blocks) if one.get("type") == "text" and one.get("text") == ""]
-                change.count("empty text", len(empty))
-                remove(blocks, empty)
-
-    def drop_copies(self, change: Change) -> None:
-        # An id that toolfix restored, or with characters that Anthropic rejects, is of a host that repeats ids and
-        # gets its own back.
-        called = Counter(call.id for turn in self.turns for call in turn.calls)
-        repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
-        repeated -= change.ids_given_back()
-        super().drop_copies(change)
-        if repeated:
-            self._give_own_ids(repeated, set(called), change)
-
-    def _give_own_ids(self, repeated: set[str], used: set[str], change: Change) -> None:
+    def give_own_ids(self, change: Change) -> None:
         """Give every call but the first with a repeated id an id of its own, and the same to its result.
 
-        `used`: the ids of all calls.
+        An id that toolfix restored, or with characters that Anthropic rejects, is of a host that repeats ids.
         """
-        change.begin()
+        called = Counter(call.id for turn in self.turns for call in turn.calls)
+        repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
+        repeated -= change.restored
+        used = set(called)
         seen: set[str] = set()
-        numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(2))
+        numbers = {old: count(2) for old in repeated}
 
-        def another(identity: str) -> str:
-            chosen = next(one for number in numbers[identity] if (one := f"{identity}_{number}") not in used)
+        def another(old: str) -> str:
+            chosen = next(one for number in numbers[old] if (one := f"{old}_{number}") not in used)
             used.add(chosen)
             return chosen
 
-        for turn in self.turns:
+        for turn in self.turns if repeated else ():
             now: dict[str, list[str]] = defaultdict(list)
             """The ids that the calls of the turn have now, by the id that they had."""
             for call in turn.calls:
@@ -217,7 +178,7 @@ class MessagesHistory(BlockHistory):
                     seen.add(old)
                     now[old].append(call.id)
             for result in turn.results:
-                if (old := result.id) in repeated:
+                if (old := result.id) in repeated and not change.reading:
                     ids = now[old]
                     # A result elsewhere may be that of any of these calls, so it becomes one of no call.
                     result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
@@ -241,13 +202,10 @@ class GeminiHistory(BlockHistory):
     content = "response"
     inside = "parts"
     model = "model"
-    writes_arguments = False
     has_ids = False
     ids_span_turns = False
     by_number = True
-
-    def is_plain(self, message: Json) -> bool:
-        return isinstance(message.get("parts"), list)
+    signatures = (SIGNATURE, "thought_signature")
 
     def read_message(self, number: int, message: Json) -> Said:
         said = super().read_message(number, message)
@@ -255,47 +213,53 @@ class GeminiHistory(BlockHistory):
             said.content = [part for part in said.content if not (isinstance(part, dict) and part.get("thought"))]
         return said
 
-    def reasons(self, said: Said) -> bool:
-        return not said.calls or self.is_signed(said.calls[0])
-
-    def is_signed(self, call: PastCall) -> bool:
-        return any(call.entry.get(key) for key in (SIGNATURE, "thought_signature"))
-
-    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
-        for number, signature in back.extras.items():
-            change.count("signature given back")
-            said.calls[int(number)].entry[SIGNATURE] = read(signature)
-
-    def call_in(self, block: Json, owner: list[Json]) -> PastCall | None:
-        call = _entry_in(block, _CALL)
+    def call_in(self, block: Json, message: Json) -> PastCall | None:
+        call = object_under(block, *_CALL)
         if call is None:
             return None
-        return PastCall(text(call.get("id")), block, call, "args" if call.get("args") is not None else "", owner)
+        return PastCall(text(call.get("id")), block, call, "args" if call.get("args") is not None else "", message)
+
+    def result_in(self, block: Json, message: Json) -> PastResult | None:
+        result = object_under(block, *_RESULT)
+        return None if result is None else PastResult(text(result.get("id")), block, result, message)
+
+    def of_user(self, words: str) -> Json:
+        return {"text": words}
 
     def set_id(self, call: PastCall, identity: str) -> None:
         call.id = call.body["id"] = identity
 
-    def result_in(self, block: Json) -> PastResult | None:
-        result = _entry_in(block, _RESULT)
-        return None if result is None else PastResult(text(result.get("id")), block, result)
+    # Reasoning
+
+    def is_whole(self, said: Said) -> bool:
+        return not said.calls or self.is_signed(said.calls[0])
+
+    # Pairs
+
+    def is_complete(self) -> bool:
+        # With `cachedContent`, calls may be in the context that the server keeps.
+        return not self.request.get("cachedContent")
 
     def is_paired(self, turn: Turn) -> bool:
         """Google only counts them."""
         return len(turn.calls) == len(turn.results)
 
-    def keys(self, turn: Turn) -> tuple[list[str], list[str]]:
-        if self.is_paired(turn):
-            keys = [f"{id(turn)}\0{number}" for number in range(len(turn.calls))]
-            return keys, keys
-        entries: list[PastCall | PastResult] = [*turn.calls, *turn.results]
-        known = [one.id for one in entries]
-        if not all(known):
-            names = [one.body.get("name") for one in entries]
-            known = [f"{id(turn)}\0{name}" if name else "" for name in names]
-        return known[: len(turn.calls)], known[len(turn.calls) :]
+    def tell_apart(self, turn: Turn) -> None:
+        """By the number if all have a counterpart, else by the id if all have one, else by the tool's name."""
+        known = all(one.id for one in turn.entries())
+        numbers = [*range(len(turn.calls)), *range(len(turn.results))]
+        for number, one in zip(numbers, turn.entries(), strict=True):
+            if known and not self.is_paired(turn):
+                one.pair = one.id
+            else:
+                name = number + 1 if self.is_paired(turn) else one.body.get("name")
+                one.pair = f"{id(turn)}\0{name}" if name else ""
+        for result in turn.results:
+            # Google counts a result, wherever it is in its turn.
+            result.displaced = False
 
-    def can_stand_alone(self, block: Json) -> bool:
-        return not block.get("thought")
+    def can_stand_alone(self, entry: Any) -> bool:
+        return not entry.get("thought")
 
     def words_of(self, result: PastResult) -> str:
         at, response = self.words_at(result), result.body.get("response")
@@ -314,16 +278,3 @@ class GeminiHistory(BlockHistory):
     def cancelled(self, key: str, call: PastCall) -> Json:
         known = {"id": call.id} if call.id else {}
         return {"functionResponse": {**known, "name": call.name, "response": {"error": CANCELLED}}}
-
-    def of_user(self, words: str) -> Json:
-        return {"text": words}
-
-    def arrange(self, change: Change) -> None:
-        # With `cachedContent`, calls may be in the context that the server keeps.
-        if not self.request.get("cachedContent"):
-            super().arrange(change)
-
-
-def _entry_in(part: Json, spellings: tuple[str, ...]) -> Json | None:
-    """The object under one of these keys: Gemini's JSON has two spellings for each."""
-    return next((part[key] for key in spellings if isinstance(part.get(key), dict)), None)

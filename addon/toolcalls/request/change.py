@@ -1,15 +1,20 @@
-"""What a mending of one request may do and has done: its options, its limits, and its steps."""
+"""What a mending of one request may do and has done: its options, its limit, and its steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+from ..mend.arguments import Finish, Mended, mend_arguments
 from ..policy import Policy
+from ..sizes import parts_in
 from ..tools.declared import Tools
 from .refusals import Refusals
 
 _MOST_BROKEN = 30_000
 """The size of all that is mended in a history: 300 short arguments or 20 of 3 KB."""
+_BROKEN = 100
+"""What broken arguments, or a name that is none, count at least."""
 
 
 class ChangeNeeded(Exception):
@@ -18,7 +23,7 @@ class ChangeNeeded(Exception):
 
 @dataclass(slots=True)
 class Change:
-    """Every pass asks `count` before it changes something, so a request that is only read stays as it is."""
+    """Every pass calls `count` before it changes something, so a request that is only read stays as it is."""
 
     policy: Policy
     refusals: Refusals
@@ -29,21 +34,19 @@ class Change:
     """What was changed, and how often."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Why calls of this history were refused, by the id that the client knows."""
-    given: dict[str, str] = field(default_factory=dict)
-    """The id that the upstream gets for each id of ours."""
+    restored: set[str] = field(default_factory=set)
+    """The upstream's ids that the client knows as other ids, among them all ids that the host repeats."""
     left: int = _MOST_BROKEN
     """How much more is mended; below 0, the rest is sent unchanged."""
+    read: dict[str, Mended] = field(default_factory=dict)
+    """Broken arguments that were read: the arguments, a name and the guidance need them."""
 
     def count(self, step: str, times: int = 1) -> None:
         """Count a change that is about to be made."""
         if times:
-            self.begin()
+            if self.reading:
+                raise ChangeNeeded
             self.steps[step] = self.steps.get(step, 0) + times
-
-    def begin(self) -> None:
-        """Say that something is about to be changed."""
-        if self.reading:
-            raise ChangeNeeded
 
     def touches(self, name: object) -> bool:
         """Whether calls of this tool are mended."""
@@ -52,9 +55,22 @@ class Change:
 
     def may_mend(self, size: int) -> bool:
         """Whether something of this size is still mended; once it is not, nothing more is."""
-        self.left -= size
+        self.left -= _BROKEN + size
         return self.left >= 0
 
-    def ids_given_back(self) -> frozenset[str]:
-        """The upstream's ids that the client knows as other ids, among them all ids that the host repeats."""
-        return frozenset(original for ours, original in self.given.items() if ours != original)
+    def meant(self, given: object) -> dict[str, Any] | None:
+        """The arguments that were meant; None if the history has more broken arguments than can be mended.
+
+        Calls are mended from first to last, so that the next turn leaves the same ones unchanged.
+        """
+        if isinstance(given, list) and len(given) == 1:
+            [given] = given
+        if not isinstance(given, str):
+            return given if isinstance(given, dict) else {}
+        found = self.read.get(given)
+        if found is None and self.left >= 0:
+            found = mend_arguments(given, Finish.UNKNOWN)
+            if found.status != "valid" and not self.may_mend(parts_in(given)):
+                return None
+            self.read[given] = found
+        return None if found is None else found.value or {}

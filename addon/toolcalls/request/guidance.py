@@ -11,16 +11,27 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
 from ..tools.check import Check, Exhausted
-from ..tools.declared import INVALID, Tool, read_tool
-from .calls import Calls, known_arguments
+from ..tools.declared import INVALID, declared
+from .calls import known_arguments
 from .change import Change
-from .history import BETWEEN, CANCELLED, History, Json, PastResult, Turn, objects_in, same, text_of, with_words
+from .history import (
+    BETWEEN,
+    CANCELLED,
+    History,
+    Json,
+    PastCall,
+    PastResult,
+    Turn,
+    same,
+    text_of,
+    with_words,
+)
 
 _REFUSAL = re.compile(
     "|".join(
@@ -54,8 +65,6 @@ HINT = (
     "Give one complete command and no prose inside the arguments; "
     "for long patterns use several -e or -f - with a here-document; prefer rg to grep."
 )
-_MAX_NESTING = 4
-"""How deep namespaces of tools are looked into."""
 
 _ASKED = "satisfies the expected schema"
 OURS = "[toolfix] This call "
@@ -106,106 +115,110 @@ def ends_with_ours(content: object) -> bool:
     return any(text.rpartition(BETWEEN)[2].startswith(OURS) for text in _texts(content)[-1:])
 
 
-class Results:
+@dataclass(slots=True)
+class Guidance:
     """The results of one history, turn by turn, after the calls that they answer."""
 
-    def __init__(self, history: History, change: Change, calls: Calls) -> None:
-        self._history = history
-        self._change = change
-        self._calls = calls
-        self._invalid = change.tools.invalid(change.policy.invalid_tool) or INVALID
-        self._needed: dict[str, tuple[str, ...]] = {}
-        """The fields that each tool needs."""
-        self._guides = change.policy.request and change.policy.retry_guidance is not False
-        self._every = change.policy.retry_guidance is True
-        self._says = change.policy.request and not history.by_number
+    history: History
+    change: Change
+    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The fields that each tool needs."""
+    option: bool | str = field(init=False)
+    """`toolfix_retry_guidance`."""
+    invalid: str = field(init=False)
+    """The name of the client's tool for calls that are invalid."""
 
-    def mend(self, results: Sequence[PastResult]) -> None:
-        """Mend the results of a turn, which the client sent in one message or more."""
-        for result in results:
-            if result.id:
-                if self._says:
-                    self._add_sentence(result)
-                if MARK in result.id or self._calls.named:
-                    self._give_back_id(result)
+    def __post_init__(self) -> None:
+        self.option = self.change.policy.retry_guidance
+        self.invalid = self.change.tools.invalid(self.change.policy.invalid_tool) or INVALID
+
+    def mend_results(self, turn: Turn) -> None:
+        """Say in the results of a turn why calls were refused or failed, and give them the ids of their calls."""
+        speaks = self.change.policy.request and not self.history.by_number
+        for result in turn.results:
+            if result.id and speaks:
+                self._add_sentence(result)
+            if result.call is not None and result.call.named and "name" in result.body:
+                result.body["name"] = result.call.name
+            if MARK in result.id:
+                self._give_back_id(result)
 
     def _give_back_id(self, result: PastResult) -> None:
-        """Give a result the id and the name that its call has now."""
-        change, identity = self._change, result.id
-        if identity in self._calls.named and "name" in result.body:
-            change.begin()
-            result.body["name"] = self._calls.named[identity]
-        original = change.given.get(identity) or restore(identity)
-        if original is not None and original != identity:
-            change.count("id")
-            result.id = result.body[self._history.result_id] = original
+        original = result.call.id if result.call is not None else restore(result.id)
+        if original is not None and original != result.id:
+            self.change.count("id")
+            result.id = result.body[self.history.result_id] = original
 
     def _add_sentence(self, result: PastResult) -> None:
         """Add the sentence that says why the call was refused or failed, if there is one."""
-        key = self._history.content
+        key = self.history.content
         content = result.body.get(key)
-        reason = self._change.refusals.reason(result.id)
-        if reason is not None:
-            self._change.reasons[result.id] = reason
-        words = self._sentence(result, reason, content)
+        reason = self.change.refusals.reason(result.id)
+        if reason is None:
+            words = self._for_failed(result, content)
+        else:
+            self.change.reasons[result.id] = reason
+            words = self._for_refused(result, reason, content)
         if words and not contains(content, words) and not ends_with_ours(content):
-            self._change.count("reason in a result")
-            result.body[key] = with_words(content, words, self._history.part)
+            self.change.count("reason in a result")
+            result.body[key] = with_words(content, words, self.history.part)
 
-    def _sentence(self, result: PastResult, reason: str | None, content: object) -> str:
-        """The sentence to add to a result; empty if there is none."""
-        failed = result.body.get("is_error")
-        guides = self._guides and failed is not False
-        first = content if isinstance(content, str) else next(iter(_texts(content)), "")
-        refuses = guides and first[:1] in _FIRST and _REFUSAL.fullmatch(first.strip()) is not None
-        refuses = refuses and (reason is not None or not self._ran(result.id))
-        if reason is not None:
-            of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
-            if guides and (self._every or refuses or of_arguments):
-                return rewrite(None if contains(content, reason) else reason)
-            return "" if contains(content, reason) else refused(reason)
-        lacks = self._lacking(result.id) if guides else None
-        if not guides or not (refuses or lacks or (self._every and failed)) or contains(content, _ASKED):
+    def _for_refused(self, result: PastResult, reason: str, content: object) -> str:
+        """The sentence for the result of a call that we refused; empty if the result says the reason already."""
+        of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
+        guides = self.option is not False and result.body.get("is_error") is not False
+        if guides and (self.option is True or of_arguments or _is_refusal(content)):
+            return rewrite(None if contains(content, reason) else reason)
+        return "" if contains(content, reason) else refused(reason)
+
+    def _for_failed(self, result: PastResult, content: object) -> str:
+        """The sentence for the result of a call that failed or does not fit its schema; empty if there is none."""
+        failed, every = result.body.get("is_error"), self.option is True
+        if self.option is False or failed is False:
+            # What the client calls a success never gets a sentence.
             return ""
-        if refuses or (lacks and (self._every or failed)):
+        refuses = _is_refusal(content) and not self._ran(result.call)
+        lacks = self._lacking(result.call)
+        if not (refuses or lacks or (every and failed)) or contains(content, _ASKED):
+            return ""
+        if refuses or (lacks and (every or failed)):
             return rewrite(lacks)
         return unfit(lacks) if lacks else _CORRECT
 
-    def _ran(self, identity: str) -> bool:
+    def _ran(self, call: PastCall | None) -> bool:
         """Whether a shell can take the call: its result is then what some program printed, whatever it looks like."""
-        call = self._calls.noted.get(identity)
-        tool = self._change.tools.get(call.name) if call is not None and isinstance(call.name, str) else None
+        tool = self.change.tools.get(call.name) if call is not None and isinstance(call.name, str) else None
         if call is None or tool is None or tool.prepared is None or not tool.shell_like:
             return False
-        given = self._calls.meant(call.given)
+        given = self.change.meant(call.arguments)
         try:
             return bool(given) and tool.takes(given or {}) and Check().violations(tool.prepared, given) == 0
         except Exhausted:
             return False
 
-    def _lacking(self, identity: str) -> str | None:
-        """What a call of the history lacks by its declared schema; None if nothing. `identity`: the client's id."""
-        call = self._calls.noted.get(identity)
+    def _lacking(self, call: PastCall | None) -> str | None:
+        """What a call lacks by its declared schema, or why it was sent to the invalid tool; None if nothing."""
         if call is None or not call.key or not isinstance(name := call.name, str):
             return None
-        needed = self._needed.get(name)
+        needed = self.needed.get(name)
         if needed is None:
-            tool = self._change.tools.get(name) if self._change.touches(name) else None
-            needed = self._needed[name] = tool.missing({}) if tool is not None else ()
-        given = call.given
-        if name == self._invalid and self._change.touches(name):
-            # The payload for the client's invalid tool contains the reason.
-            error = (self._calls.meant(given) or {}).get("error")
+            tool = self.change.tools.get(name) if self.change.touches(name) else None
+            needed = self.needed[name] = tool.missing({}) if tool is not None else ()
+        if name == self.invalid:
+            error = (self.change.meant(call.arguments) or {}).get("error") if self.change.touches(name) else None
             return error if isinstance(error, str) and error else None
-        if not needed:
+        given = call.arguments
+        keys = known_arguments.keys_of(given) if isinstance(given, str) and needed else given
+        if not needed or not isinstance(keys, dict | frozenset):
             return None
-        keys = known_arguments.keys_of(given) if isinstance(given, str) else given
-        if not isinstance(keys, dict | frozenset):
-            return None
-        for field in needed:
-            if field not in keys:
-                return missing_sentence(tuple(field for field in needed if field not in keys))
-        return None
+        lacks = tuple(field for field in needed if field not in keys)
+        return missing_sentence(lacks) if lacks else None
+
+
+def _is_refusal(content: object) -> bool:
+    """Whether the result is, as a whole, an agent's own refusal of the arguments."""
+    first = content if isinstance(content, str) else next(iter(_texts(content)), "")
+    return first[:1] in _FIRST and _REFUSAL.fullmatch(first.strip()) is not None
 
 
 # Loops
@@ -228,7 +241,7 @@ def _repeats(one: Turn, other: Turn, history: History) -> bool:
     if not len(one.calls) == len(other.calls) == len(one.results) == len(other.results) == 1:
         return False
     first, second = one.calls[0], other.calls[0]
-    if first.given != second.given or not same(first.content, second.content):
+    if first.arguments != second.arguments or not same(first.content, second.content):
         return False
     if history.has_ids and (first.id != one.results[0].id or second.id != other.results[0].id):
         return False
@@ -266,20 +279,10 @@ def _say_looped(turn: Turn, times: int, history: History, change: Change) -> Non
 
 
 def add_hints(request: Json, change: Change) -> None:
-    added = (item.get("tools") for item in objects_in(request.get("input")) if item.get("type") == "additional_tools")
-    for entries in (request.get("tools"), request.get("functions"), *added):
-        for tool, body in _declared(entries):
-            said = body.get("description")
-            if tool.shell_like and change.policy.touches(tool.name) and not (isinstance(said, str) and HINT in said):
-                change.count("hint")
-                body["description"] = f"{said}\n{HINT}" if said and isinstance(said, str) else HINT
-
-
-def _declared(entries: Any, namespace: str | None = None, depth: int = 0) -> Iterator[tuple[Tool, Json]]:
-    """The declared tools, each with the object that has its name, description and schema."""
-    for entry in objects_in(entries) if depth <= _MAX_NESTING else ():
-        if entry.get("type") == "namespace":
-            yield from _declared(entry.get("tools"), str(entry.get("name")), depth + 1)
-        elif (tool := read_tool(entry, namespace)) is not None:
-            inner = entry.get("function")
-            yield tool, inner if isinstance(inner, dict) else entry
+    for tool, entry in declared(request) if change.policy.hints else ():
+        inner = entry.get("function")
+        body = inner if isinstance(inner, dict) else entry
+        said = body.get("description")
+        if tool.shell_like and change.policy.touches(tool.name) and not (isinstance(said, str) and HINT in said):
+            change.count("hint")
+            body["description"] = f"{said}\n{HINT}" if said and isinstance(said, str) else HINT

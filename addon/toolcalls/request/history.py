@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..mend.strict import read
+from .answered import NO_REASONING, GivenBack
+
 if TYPE_CHECKING:
-    from .answered import GivenBack
     from .change import Change
-    from .pairs import Placed
 
 Json = dict[str, Any]
 
@@ -24,6 +26,7 @@ CANCELLED = (
     "Nobody knows whether it ran; look before you send it again."
 )
 """The result of a call that has none."""
+LATE = "[toolfix] The result that stood here is with its call, further up."
 BETWEEN = "\n\n"
 """Between the words of a message and those that are added."""
 _NOT_COMPARED = ("id", "call_id", "status", "cache_control")
@@ -39,15 +42,23 @@ class PastCall:
     """Where the name and the arguments are."""
     key: str
     """The key of the arguments; empty if they are of a kind that is not mended."""
-    owner: list[Any]
-    """The list that contains the entry."""
+    home: Json
+    """The message that contains the entry, or the item that it is."""
+    behind_reasoning: bool = False
+    """Its reasoning is the item before it, or before the calls before it."""
+    named: bool = False
+    """It had no name, and got one."""
+    pair: str = ""
+    """What it has in common with its result: the id, or what tells it apart in its turn; empty if unknown."""
+    result: PastResult | None = None
+    """The result in its position, once that is known."""
 
     @property
     def name(self) -> Any:
         return self.body.get("name")
 
     @property
-    def given(self) -> Any:
+    def arguments(self) -> Any:
         return self.body.get(self.key)
 
     @property
@@ -63,8 +74,12 @@ class PastResult:
     entry: Json
     body: Json
     """Where the id and the content are."""
+    home: Json
+    call: PastCall | None = None
+    """The last call before it that has its id."""
     displaced: bool = False
     """It is behind words, which some hosts reject."""
+    pair: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,30 +89,33 @@ class Said:
     number: int
     """Its number in the request."""
     role: str
-    """`model`, `user`, or `results` for anything else."""
+    """`model`, `user`, `results`, or empty for an item that has nothing to do with reasoning."""
     content: Any
-    calls: list[PastCall]
-    results: list[PastResult]
+    calls: Sequence[PastCall] = ()
+    results: Sequence[PastResult] = ()
     speaks: bool = True
     """It has words, or anything else that is neither a call nor a result."""
-    reasons: bool = False
-    """The client sends the reasoning itself, or none can be missing; set from `History.reasons` when it is needed."""
+    is_whole: bool = False
+    """Set from `History.is_whole` when it is needed."""
 
 
 @dataclass(slots=True, eq=False)
 class Turn:
     """Calls without anything between them, and the results behind them. No calls: results in a wrong position."""
 
-    calls: list[PastCall]
-    results: list[PastResult]
-    messages: list[Json]
-    """The messages with the calls, if calls are parts of messages."""
-    end: Json | None = None
-    """The last entry of the row of calls and results: a result that is missing belongs behind it."""
+    end: Json
+    """The last entry with a call, or with a result of one: a result that is missing belongs behind it."""
+    home: Json
+    """The message that contains the end, or the item that it is."""
+    calls: list[PastCall] = field(default_factory=list)
+    results: list[PastResult] = field(default_factory=list)
     spoken: bool = False
     """Words follow: of the user, or of the model without a call."""
     answered: bool = False
     """Words of the user follow, so further results are displaced."""
+
+    def entries(self) -> list[PastCall | PastResult]:
+        return [*self.calls, *self.results]
 
 
 class History(ABC):
@@ -115,14 +133,18 @@ class History(ABC):
     """The key of a result's words."""
     part: ClassVar[str] = "text"
     """The type of a text in a list of parts."""
+    turn_is_message: ClassVar[bool] = False
+    """Whether a turn has its calls in one message. If not, what the model says in a row is one turn."""
     ids_span_turns: ClassVar[bool] = True
     """Whether an id names one call of the whole history, and not only of its turn."""
-    gives_ids: ClassVar[bool] = False
-    """Whether calls with one id get ids of their own."""
+    results_anywhere: ClassVar[bool] = False
+    """Whether a result may stand anywhere behind its call, and not only directly behind its turn."""
     writes_arguments: ClassVar[bool] = True
     """Whether arguments are an object written as a string."""
     has_ids: ClassVar[bool] = True
     """Whether calls and results belong together by their ids; Gemini and Ollama go by the position."""
+    signatures: ClassVar[tuple[str, ...]] = ()
+    """The keys of the signature of a call: as it is given back, and in other spellings."""
     by_number: ClassVar[bool] = False
     """Whether the host only counts the calls and the results of a turn; then a result is an object and no text."""
 
@@ -130,55 +152,80 @@ class History(ABC):
         self.request = request = inner(request)
         listed = request.get(self.list_key)
         self.entries: list[Any] = listed if isinstance(listed, list) else []
-        self.read_again()
-
-    def read_again(self) -> None:
-        self.turns: list[Turn] = []
-        self.loose: list[PastCall] = []
-        """Calls of the old form, which have no ids."""
-        self.plain = True
-        """Every entry has the expected form, so entries may be moved."""
-        self.reasoned: set[int] = set()
-        """The calls behind their reasoning, by the identity of their entries."""
-        self.empty = False
-        """Some message has a part that is empty, which hosts reject."""
         self.read()
-        self.odd = not all(map(self.is_paired, self.turns)) or self.has_oddities()
-        """Something may have to be moved, added or removed. If not, there is nothing to arrange."""
 
-    @abstractmethod
+    # Reading
+
     def read(self) -> None:
-        """Find the turns."""
+        """Find the messages and the turns; again after entries were added, moved or removed."""
+        self.messages: list[Said] = []
+        self.turns: list[Turn] = []
+        self.as_expected = True
+        """Every entry has the form that the protocol wants, so entries may be moved."""
+        known: dict[str, PastCall] = {}
+        turn: Turn | None = None
+        of_model = False
+        for number, entry in enumerate(self.entries):
+            if type(entry) is not dict:
+                self.as_expected = False
+                continue
+            said = self.read_message(number, entry)
+            self.messages.append(said)
+            before, of_model = of_model, said.role == "model" or bool(said.calls)
+            if of_model and (self.turn_is_message or not before):
+                turn = None
+            if turn is None and (said.calls or said.results):
+                turn = Turn(entry, entry)
+                self.turns.append(turn)
+            if turn is not None:
+                self._add(said, entry, turn, known)
+            if self.turns and said.speaks and not said.calls:
+                self.turns[-1].spoken = True
+                if self.turn_is_message:
+                    turn = None
+
+    def _add(self, said: Said, entry: Json, turn: Turn, known: dict[str, PastCall]) -> None:
+        """Add what a message says to its turn. `known`: the calls so far, by their ids."""
+        for call in said.calls:
+            known[call.id] = call
+            turn.calls.append(call)
+        for result in said.results:
+            result.call = known.get(result.id)
+            result.displaced = result.displaced or turn.answered
+            turn.results.append(result)
+        if said.calls or (said.role == "model" and not self.results_anywhere):
+            turn.end = turn.home = entry
+        elif said.speaks:
+            turn.answered = said.role != "model" or turn.answered
 
     @abstractmethod
+    def read_message(self, number: int, message: Json) -> Said:
+        """What a message or an item says, its calls and its results."""
+
     def said(self) -> list[Said]:
-        """The messages, in their order; none if the server keeps the history."""
+        """The messages that have to do with reasoning, in their order; none if the server keeps the history."""
+        return self.messages
 
-    def has_oddities(self) -> bool:
-        """Whether there is anything else that this host rejects, besides calls and results without each other."""
-        return False
-
-    # Reasoning
-
-    def reasons(self, said: Said) -> bool:
+    def is_whole(self, said: Said) -> bool:
         """Whether the client sends the reasoning of a message itself, or none can be missing."""
-        return said.reasons
-
-    @abstractmethod
-    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
-        """Write what the host gets back of its earlier answer."""
+        return said.is_whole
 
     def is_signed(self, call: PastCall) -> bool:
         """Whether the client sends the signature that the host gave to a call."""
-        return False
+        return any(call.entry.get(key) for key in self.signatures)
+
+    def words_of(self, result: PastResult) -> str:
+        return text_of(result.body.get(self.content))
+
+    def words_at(self, result: PastResult) -> tuple[Json, str] | None:
+        """The object and the key of a result's words; None if there is no such place."""
+        return result.body, self.content
 
     # Calls and results in pairs
 
-    def drop_empty(self, change: Change) -> None:  # noqa: B027
-        """Remove what the host rejects because it is empty."""
-
-    def arrange(self, change: Change) -> None:  # noqa: B027
-        """Let every call have its result, and every result its call, where the host wants them."""
+    def is_complete(self) -> bool:
+        """Whether the request has the whole history, and its host wants a result for every call."""
+        return True
 
     def is_paired(self, turn: Turn) -> bool:
         """Whether every call of a turn has its result, and every result its call."""
@@ -188,105 +235,144 @@ class History(ABC):
         answered = {result.id for result in turn.results}
         return called == answered and len(called) == len(turn.calls) == len(turn.results) and "" not in called
 
-    def keys(self, turn: Turn) -> tuple[list[str], list[str]]:
-        """Keys for the calls of a turn, and for each result the key of the call that it answers; "" if unknown."""
-        return [call.id for call in turn.calls], [result.id for result in turn.results]
+    def has_oddities(self) -> bool:
+        """Whether there is anything else that this host rejects, besides calls and results without each other."""
+        return False
 
     def is_clear(self, turn: Turn) -> bool:
-        """Whether the calls of this turn may get other results."""
+        """Whether the client runs the calls of this turn, and it can be told which of them its results answer."""
         return True
 
-    def parts(self) -> list[Json]:
-        """What is arranged: the entries, or for a message of results its blocks."""
-        return self.entries
+    def tell_apart(self, turn: Turn) -> None:
+        """Say what the calls of a turn and its results have in common."""
+        for one in turn.entries():
+            one.pair = one.id
 
-    def put(self, parts: list[Json], added: Set[int]) -> None:
-        """Write the parts in their new order. `added`: which of them are results that were not there before."""
-        self.entries[:] = parts
+    # Writing
+
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        """Write what the host gets back of its earlier answer."""
+        for key, words in back.fields.items():
+            change.count("empty reasoning" if words == NO_REASONING else "reasoning given back")
+            self.entries[said.number][key] = read(words)
+        for number, signature in back.extras.items():
+            change.count("signature given back")
+            said.calls[int(number)].entry[self.signatures[0]] = read(signature)
+        if back.blocks:
+            change.count("reasoning given back")
+            self.put_before(said, [*map(read, back.blocks)])
+
+    def put_before(self, said: Said, blocks: list[Json]) -> None:  # noqa: B027
+        """Put blocks or items of reasoning before everything else of a message."""
+
+    def set_id(self, call: PastCall, identity: str) -> None:
+        call.id = call.entry[self.id_key] = identity
+
+    def drop_empty(self, change: Change) -> None:  # noqa: B027
+        """Remove what the host rejects because it is empty."""
+
+    @abstractmethod
+    def repeated(self, change: Change) -> list[Json]:
+        """The messages with calls, or the items other than calls, that only repeat others."""
+
+    @abstractmethod
+    def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
+        """Remove copies of calls, and messages or items that repeat others."""
+
+    def give_own_ids(self, change: Change) -> None:  # noqa: B027
+        """Give different calls different ids, if the host wants that."""
 
     def cancelled(self, key: str, call: PastCall) -> Json:
         """The result that says that a call has none."""
         return {"role": "tool", "tool_call_id": key, "content": CANCELLED}
 
-    def fill(self, order: list[Json], gone: list[Placed | None], following: Json, change: Change) -> None:  # noqa: B027
-        """Put the words of results that are gone, or something else that has to be there, behind `order`.
+    @abstractmethod
+    def rewrite(
+        self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
+    ) -> None:
+        """Write the entries without those that are gone, and with results and words of the user behind some of them.
 
-        `following`: the next entry, empty at the end. Whatever is not taken from `gone` is offered again before the
-        entry behind that.
+        Each by the identity of the entry: for words that of a message or an item.
         """
-
-    # Words and ids
-
-    def words_of(self, result: PastResult) -> str:
-        return text_of(result.body.get(self.content))
-
-    def words_at(self, result: PastResult) -> tuple[Json, str] | None:
-        """The object and the key of a result's words; None if there is no such place."""
-        return result.body, self.content
-
-    def set_id(self, call: PastCall, identity: str) -> None:
-        call.id = call.entry[self.id_key] = identity
 
 
 class MessageHistory(History):
     """A history of messages, as opposed to items."""
 
-    turn_is_message: ClassVar[bool] = True
-    """Whether a turn has its calls in one message. If not, messages of one role in a row are one turn."""
-
-    def read(self) -> None:
-        self._said: list[Said] = []
-        turn: Turn | None = None
-        of_model = False
-        for number, message in enumerate(self.entries):
-            if type(message) is not dict:
-                self.plain = False
-                continue
-            said = self.read_message(number, message)
-            self._said.append(said)
-            before, of_model = of_model, said.role == "model" or bool(said.calls)
-            if of_model and (self.turn_is_message or not before):
-                turn = None
-            if turn is None and (said.calls or said.results):
-                turn = Turn([], [], [])
-                self.turns.append(turn)
-            if turn is not None:
-                self._add(said, message, turn, of_model)
-            if self.turns and (not said.calls if of_model else said.speaks):
-                self.turns[-1].spoken = True
-                if self.turn_is_message:
-                    turn = None
-
-    def _add(self, said: Said, message: Json, turn: Turn, of_model: bool) -> None:
-        """Add the calls or the results of a message to its turn."""
-        if of_model:
-            turn.end = message
-        if said.calls:
-            turn.calls += said.calls
-            turn.messages.append(message)
-        for result in said.results:
-            result.displaced = result.displaced or turn.answered
-            if not result.displaced:
-                turn.end = result.entry
-        turn.results += said.results
-        turn.answered = turn.answered or (said.speaks and not of_model)
-
-    def said(self) -> list[Said]:
-        return self._said
-
-    @abstractmethod
-    def read_message(self, number: int, message: Json) -> Said:
-        """What a message says, its calls and its results."""
-
     def can_stand_alone(self, entry: Any) -> bool:
         """Whether a message may have nothing but this call or block."""
         return True
 
+    def repeated(self, change: Change) -> list[Json]:
+        """The messages with calls that are followed by themselves, unless each has its result."""
+        paired = {id(call) for turn in self.turns if self.is_paired(turn) for call in turn.calls}
+        return [
+            self.entries[one.number]
+            for one, after in pairwise(self.messages)
+            if one.calls
+            and id(one.calls[0]) not in paired
+            and all((call.id or not self.has_ids) and change.touches(call.name) for call in one.calls)
+            and after.number == one.number + 1
+            and same(self.entries[one.number], self.entries[after.number])
+        ]
+
+    def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
+        """Remove copies of calls and repeated messages, and messages of which nothing is left."""
+        gone, emptied = {id(call.entry) for call in copies}, [*repeated]
+        for home in {id(call.home): call.home for call in copies}.values():
+            left = [entry for entry in home[self.inside] if id(entry) not in gone]
+            if any(map(self.can_stand_alone, left)):
+                change.count("repeated call", len(home[self.inside]) - len(left))
+                home[self.inside] = left
+            else:
+                emptied.append(home)
+        change.count("repeated message", len(emptied))
+        remove(self.entries, emptied)
+
+    def rewrite(
+        self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
+    ) -> None:
+        order: list[Json] = []
+        said: list[str] = []
+        """Words for which there was no place yet."""
+        gap = False
+        for message in self.entries:
+            written = self.written(message, gone, behind)
+            if written and (gap or said):
+                self.fill(order, BETWEEN.join(said), written[0])
+                gap, said = False, []
+            order += written
+            gap = gap or not written
+            said += words.get(id(message), ())
+        if gap or said:
+            self.fill(order, BETWEEN.join(said), {})
+        self.entries[:] = order
+
+    def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
+        """A message without what is gone, and the messages with what is added behind it."""
+        return spread([message], gone, behind)
+
+    @abstractmethod
+    def fill(self, order: list[Json], words: str, following: Json) -> None:
+        """Put words of the user behind `order`, or say why nothing stands there if no host takes that.
+
+        `following`: the next message, empty at the end.
+        """
+
+
+def spread(entries: Iterable[Json], gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
+    """A list without the entries that are gone, and with others behind some of them."""
+    kept: list[Json] = []
+    for entry in entries:
+        if id(entry) not in gone:
+            kept.append(entry)
+        kept += behind.get(id(entry), ())
+    return kept
+
 
 def remove(owner: list[Any], entries: Iterable[Any]) -> None:
     """Take these objects out of their list."""
-    gone = set(map(id, entries))
-    owner[:] = [entry for entry in owner if id(entry) not in gone]
+    owner[:] = spread(owner, set(map(id, entries)), {})
 
 
 def same(one: object, other: object) -> bool:
@@ -327,18 +413,22 @@ def inner(request: Json) -> Json:
 
 def used_ids(request: Json) -> frozenset[str]:
     """The ids in a request of any protocol, as the client wrote them: a new call must not get one of them again."""
-    found: list[Any] = []
-    for key, places in (("messages", ("tool_calls", "content")), ("contents", ("parts",)), ("input", ())):
-        for entry in objects_in(request.get(key)):
-            if not places:
-                found.append(entry.get("call_id"))
-            for place in places:
-                for one in objects_in(entry.get(place)):
-                    call = one.get("functionCall", one)
-                    found.append(call.get("id") if type(call) is dict else None)
+    found: list[Any] = [item.get("call_id") for item in objects_in(request.get("input"))]
+    for message in objects_in(request.get("messages")):
+        for entries in (message.get("tool_calls"), message.get("content")):
+            if type(entries) is list:
+                found += [one.get("id") for one in entries if type(one) is dict]
+    for message in objects_in(request.get("contents")):
+        calls = objects_in([part.get("functionCall") for part in objects_in(message.get("parts"))])
+        found += [call.get("id") for call in calls]
     return frozenset(one for one in found if type(one) is str and one)
 
 
 def objects_in(entries: object) -> list[Json]:
     """The objects in a list; none if it is no list."""
     return [entry for entry in entries if type(entry) is dict] if type(entries) is list else []
+
+
+def object_under(value: Json, *keys: str) -> Json | None:
+    """The object under one of these keys: Gemini's JSON has two spellings for each."""
+    return next((value[key] for key in keys if isinstance(value.get(key), dict)), None)

@@ -19,11 +19,12 @@ from ..reasons import Refusal
 from ..tools.declared import Tools
 from .answered import GivenBack
 from .blocks import GeminiHistory, MessagesHistory
-from .calls import ARGUMENTS_LEFT, NAME_LEFT, Calls
+from .calls import ARGUMENTS_LEFT, NAME_LEFT, mend_calls
 from .change import Change, ChangeNeeded
 from .chat import ChatHistory, OllamaHistory
-from .guidance import Results, add_hints, mend_loops
+from .guidance import Guidance, add_hints, mend_loops
 from .history import History, Json, inner
+from .pairs import arrange
 from .refusals import Refusals
 from .request import decode
 from .responses import ResponsesHistory
@@ -41,12 +42,11 @@ HISTORY_LEFT = "history left as it came"
 LEFT = frozenset({ARGUMENTS_LEFT, NAME_LEFT, HISTORY_LEFT})
 """What is counted if a history has more than is mended."""
 
-_MOST_READ = 12_000
-_MOST_CHANGED = 5_500
-"""Messages, calls and blocks of a history, so that no long one stops the proxy: with more it is not looked at, or not
-changed. A turn of one call and its result is three or four, so 1,400 to 1,800 turns are mended, in about 45 ms."""
+_MOST_ENTRIES = 5_500
+"""Messages, calls and blocks of a history that is looked at, so that no long one stops the proxy. A turn of one call
+and its result is three or four, so 1,400 to 1,800 turns are mended, in about 45 ms."""
 _MOST_VALUES = 100_000
-"""The values of a request that is written anew."""
+"""The values of a request that may be written anew."""
 
 Recall = Callable[[History], dict[int, GivenBack]]
 """A history → what its messages get back, by their numbers."""
@@ -82,17 +82,14 @@ def mend_request(
     form = HISTORIES.get(protocol)
     if form is None or request is None:
         return None
-    size = _entries(form, request)
-    if size > _MOST_READ:
+    if _entries(form, request) > _MOST_ENTRIES:
         return Changed(body, {HISTORY_LEFT: 1})
     history, tools = form(request), Tools.read(request)
-    recalls = policy.request and policy.reasoning == "auto" and size <= _MOST_CHANGED
-    given = recall(history) if recalls else {}
+    given = recall(history) if policy.request and policy.reasoning == "auto" else {}
     if not given and not _needs_change(history, Change(policy, refusals, tools, reading=True)):
         return None
     # Keys, and items of lists. Commas count little, because most are inside texts such as code and tables.
-    values = (body.count(b'":') >> 1) + (body.count(b",") >> 4)
-    if size > _MOST_CHANGED or values > _MOST_VALUES:
+    if (body.count(b'":') >> 1) + (body.count(b",") >> 4) > _MOST_VALUES:
         return Changed(body, {HISTORY_LEFT: 1})
     encoding = json.detect_encoding(body)
     try:
@@ -143,7 +140,7 @@ def _change(history: History, change: Change, given: dict[int, GivenBack]) -> No
         for said in reversed(history.said()):
             if said.number in given:
                 history.give_back(said, given[said.number], change)
-        history.read_again()
+        history.read()
     _run(history, change)
 
 
@@ -158,26 +155,22 @@ def _needs_change(history: History, change: Change) -> bool:
 def _run(history: History, change: Change) -> None:
     """All passes over a history. What is moved or removed changes the turns, so they are read again."""
     policy = change.policy
-    if policy.request and policy.hints:
-        add_hints(history.request, change)
     if policy.request:
+        add_hints(history.request, change)
         history.drop_empty(change)
-    calls = Calls(history, change)
-    results = Results(history, change, calls)
+    guidance = Guidance(history, change)
     for turn in history.turns:
-        calls.mend(turn.calls)
-        results.mend(turn.results)
+        mend_calls(turn, history, change)
+        guidance.mend_results(turn)
     if not policy.request:
         return
-    for old in history.loose:
-        calls.mend_call(old)
     if change.steps:
-        history.read_again()
-    if history.plain and history.odd:
-        history.arrange(change)
-        if change.steps:
-            history.read_again()
+        history.read()
+    if history.as_expected:
+        arrange(history, change)
     if policy.loops:
+        if change.steps:
+            history.read()
         mend_loops(history, change)
 
 
@@ -185,7 +178,6 @@ def _entries(form: type[History], request: Json) -> int:
     """The number of messages, calls and blocks of a history; a Responses item counts as a message and a call."""
     listed = inner(request).get(form.list_key)
     entries = listed if isinstance(listed, list) else []
-    if form is ResponsesHistory:
-        return 2 * len(entries)
-    insides = (entry.get(form.inside) for entry in entries if type(entry) is dict)
-    return len(entries) + sum(len(inside) for inside in insides if type(inside) is list)
+    insides = [entry.get(form.inside) for entry in entries if type(entry) is dict]
+    inside = sum(len(one) for one in insides if type(one) is list)
+    return len(entries) + (len(entries) if form is ResponsesHistory else inside)

@@ -6,7 +6,10 @@ A call that stands in one of them is only repeated from there (`textcalls/read_a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
+
+from .history import objects_in
 
 _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
 """The roles whose words are the model's own or its instructions. What all others say counts as read."""
@@ -68,15 +71,13 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     asked = request.get("input")
     if isinstance(asked, str):
         yield asked
-    for entry in (*_listed(request.get("messages")), *_listed(asked), *_listed(request.get("contents"))):
-        if not isinstance(entry, dict):
-            continue
+    for entry in chain.from_iterable(objects_in(request.get(key)) for key in ("messages", "input", "contents")):
         # Gemini's contents need no role if all of them are the user's.
         role, content = entry.get("role", "user" if "parts" in entry else None), entry.get("content")
         if isinstance(role, str) and role.lower() not in _OWN:
             yield from [content] if isinstance(content, str) else _whole(_strings(entry, 0))
         else:
-            for part in (entry, *_listed(content), *_listed(entry.get("parts"))):
+            for part in (entry, *objects_in(content), *objects_in(entry.get("parts"))):
                 yield from _results_in(part)
 
 
@@ -112,7 +113,3 @@ def _strings(value: object, depth: int) -> Iterator[str]:
     elif isinstance(value, list):
         for entry in value:
             yield from _strings(entry, depth + 1)
-
-
-def _listed(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 from ..ids import restore
 from ..outcome import Outcome
 from .answered import EMPTY_FIELDS, NO_REASONING, AnsweredTurn, GivenBack, read_answer
-from .bounded import Bounded
 from .history import History, Json, PastCall, Said, text_of
 from .mend import HISTORIES
+from .refusals import Bounded
 
 MAX_TURNS = 4096
 MAX_BYTES = 32 * 1024 * 1024
@@ -138,7 +138,7 @@ class ReasoningSession:
     account: str
     model: str
     request: Json
-    given: dict[int, GivenBack] = field(default_factory=dict)
+    given_back: dict[int, GivenBack] = field(default_factory=dict)
 
     def recall(self, history: History) -> dict[int, GivenBack]:
         """What the messages of this request get back, by their numbers."""
@@ -147,7 +147,7 @@ class ReasoningSession:
             return {}
         messages = history.said()
         for said in messages:
-            said.reasons = said.role == "model" and history.reasons(said)
+            said.is_whole = said.role == "model" and history.is_whole(said)
         if not any(_may_lack(said, support) for said in messages):
             return {}
         conversation = _Conversation(self, history, messages, everywhere=support.everywhere)
@@ -162,28 +162,30 @@ class ReasoningSession:
             if known is not None and not known.unknown:
                 self._give(said.number, _lacking(said, known, history))
                 self._complete(known, split, said)
-            elif not said.reasons and (said.number > last_user or said.calls):
+            elif not said.is_whole and (said.number > last_user or said.calls):
                 unknown.append(said.number)
             split = [] if said.calls or (known is not None and not known.unknown) else [*split, said]
         name = support.wanted or self._field_of_the_turn(last_user) or support.taken
-        if any(said.reasons and said.number > last_user for said in messages) and not support.wanted:
+        if any(said.is_whole and said.number > last_user for said in messages) and not support.wanted:
             # A client that sends reasoning itself knows which messages have none.
             name = ""
         for number in unknown if self.protocol == "chat" and name else ():
             if support.wanted or number > last_user:
                 self._give(number, GivenBack({name: NO_REASONING}))
         if not support.takes_empty:
-            self.given = {at: one for at, one in self.given.items() if NO_REASONING not in one.fields.values()}
-        return self.given
+            self.given_back = {
+                at: one for at, one in self.given_back.items() if NO_REASONING not in one.fields.values()
+            }
+        return self.given_back
 
     def _give(self, number: int, given: GivenBack) -> None:
         if given:
-            self.given.setdefault(number, given)
+            self.given_back.setdefault(number, given)
 
     def _complete(self, known: AnsweredTurn, split: list[Said], calls: Said) -> None:
         """Give the words that a client split from the calls of a known turn what they need."""
-        halves = [half for half in split if not half.reasons]
-        if not halves or (known.back.blocks and calls.reasons):
+        halves = [half for half in split if not half.is_whole]
+        if not halves or (known.back.blocks and calls.is_whole):
             return
         if known.back.blocks:
             whole = "".join(words_of(half) for half in (*halves, calls))
@@ -197,13 +199,13 @@ class ReasoningSession:
 
     def _field_of_the_turn(self, last_user: int) -> str:
         """The field that messages since the user's last one get back; then every one of them gets it."""
-        keys = (key for number, back in self.given.items() if number > last_user for key in back.fields)
+        keys = (key for number, back in self.given_back.items() if number > last_user for key in back.fields)
         return next((key for key in keys if key in EMPTY_FIELDS), "")
 
     def answered(self, body: bytes, outcomes: Iterable[Outcome]) -> None:
         """Remember a finished answer. `outcomes`: its calls as the client got them."""
         # The host has answered: it takes what the request got back.
-        for key in (key for back in self.given.values() for key in back.fields if key in EMPTY_FIELDS):
+        for key in (key for back in self.given_back.values() for key in back.fields if key in EMPTY_FIELDS):
             self.memory.support(self.host, self.model).taken = key
         turn = read_answer(self.protocol, body)
         if turn is None and self.memory.known_support(self.host, self.model) is not None:
@@ -244,7 +246,7 @@ class ReasoningSession:
             support = self.memory.support(self.host, self.model)
             found = _INDEX.search(error)
             index = int(found[1]) if found else None
-            empty = [number for number, given in self.given.items() if NO_REASONING in given.fields.values()]
+            empty = [number for number, given in self.given_back.items() if NO_REASONING in given.fields.values()]
             if empty and (index is None or index in empty):
                 support.takes_empty = False
             support.wanted = "reasoning_content" if "reasoning_content" in error else support.wanted
@@ -252,7 +254,7 @@ class ReasoningSession:
             if index is not None and history is not None and index < _last_user(history.said()):
                 support.everywhere = True
         elif (_NAMES_IT.search(error) and _REFUSES.search(error)) or (
-            self.given and (_EMPTY_MESSAGE in error or (_NAMES_BLOCK.search(error) and _REFUSES.search(error)))
+            self.given_back and (_EMPTY_MESSAGE in error or (_NAMES_BLOCK.search(error) and _REFUSES.search(error)))
         ):
             self.memory.support(self.host, self.model).refuses = True
 
@@ -314,7 +316,7 @@ def known_as(identity: str, name: object, arguments: object) -> KnownCall:
 def _known_call(call: PastCall, history: History) -> KnownCall:
     """A call with the id that the host gave. The free text of a custom tool is not examined."""
     identity = upstream_id(call.id) if history.has_ids else ""
-    return known_as(identity, call.name, call.given) if call.key else known_as(identity, None, None)
+    return known_as(identity, call.name, call.arguments) if call.key else known_as(identity, None, None)
 
 
 def _results_of(said: Said, history: History) -> list[str]:
@@ -338,32 +340,27 @@ def upstream_id(identity: str) -> str:
 
 def identity_of(name: object, arguments: object) -> str:
     """A key for a call within its turn: the tool and its arguments, in whatever form a client sends them back."""
-    if isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):
-            arguments = json.loads(arguments)
-    return json.dumps([name, _plain(arguments or {}, 0)], sort_keys=True)
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    with suppress(ValueError, RecursionError):
+        arguments = json.loads(written, parse_float=_number)
+    return json.dumps([name, arguments or {}], sort_keys=True)
 
 
-def _plain(value: Any, depth: int) -> Any:
-    """The value with integers for whole floats, because JavaScript writes 1.0 as 1."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if depth < 64 and isinstance(value, dict):
-        return {key: _plain(entry, depth + 1) for key, entry in value.items()}
-    if depth < 64 and isinstance(value, list):
-        return [_plain(entry, depth + 1) for entry in value]
-    return value
+def _number(written: str) -> float:
+    """An integer for a whole float, because JavaScript writes 1.0 as 1."""
+    number = float(written)
+    return int(number) if number.is_integer() else number
 
 
 def _lacking(said: Said, turn: AnsweredTurn, history: History) -> GivenBack:
     """What the client dropped of a turn; nothing for parts that it sent itself."""
     given, back = GivenBack(), turn.back
-    if back.blocks and isinstance(said.content, list) and not said.reasons:
+    if back.blocks and isinstance(said.content, list) and not said.is_whole:
         # Hosts reject signed thinking if the other blocks are not the same.
         uses = sum(isinstance(block, dict) and block.get("type") == "tool_use" for block in said.content)
         if words_of(said).strip() == turn.text.strip() and uses in (0, len(turn.ids)):
             given.blocks = back.blocks
-    elif back.fields and not said.reasons:
+    elif back.fields and not said.is_whole:
         given.fields = dict([*back.fields.items()][:1])
     for number, call in enumerate(said.calls):
         identity = str(number) if history.by_number else upstream_id(call.id)
@@ -385,7 +382,7 @@ def _last_user(messages: list[Said]) -> int:
 
 def _may_lack(said: Said, support: ReasoningSupport) -> bool:
     """Whether the client may have dropped something: a cheap check of every request to a host with reasoning."""
-    return said.role == "model" and (not said.reasons or (support.signs_calls and bool(said.calls)))
+    return said.role == "model" and (not said.is_whole or (support.signs_calls and bool(said.calls)))
 
 
 def _thinking_is_off(request: Json) -> bool:

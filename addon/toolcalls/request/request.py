@@ -15,7 +15,7 @@ from typing import Any
 from ..policy import Policy
 from ..sizes import marks_in
 from ..tools.declared import Tools
-from .history import inner, used_ids
+from .history import inner, object_under, used_ids
 from .limit import limit_of
 from .read_by_model import ReadByModel
 
@@ -83,13 +83,11 @@ def seed_of(body: bytes | None) -> str:
     return hashlib.sha256(body).hexdigest()[:16] if body else ""
 
 
+@dataclass(slots=True)
 class Seed:
     """The seed of a request, computed only when it is needed: that costs a tenth of reading the request."""
 
-    __slots__ = ("_body",)
-
-    def __init__(self, body: bytes | None) -> None:
-        self._body = body
+    _body: bytes | None
 
     def __call__(self) -> str:
         return seed_of(self._body)
@@ -115,9 +113,8 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     request = inner(request)
     count, model, options = (request.get(key) for key in ("n", "model", "stream_options"))
     choices, asked = [request.get("tool_choice"), request.get("function_call")], request.get("stream")
-    gemini = _inside(
-        _inside(request, "toolConfig", "tool_config"), "functionCallingConfig", "function_calling_config"
-    )
+    config = object_under(request, "toolConfig", "tool_config") or {}
+    gemini = object_under(config, "functionCallingConfig", "function_calling_config") or {}
     names = gemini.get("allowedFunctionNames", gemini.get("allowed_function_names"))
     wants_json = _wants_json(request)
     # Ollama's and Gemini's servers answer with nothing but JSON, others also with calls.
@@ -140,24 +137,18 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
 
 def _wants_json(request: dict[str, Any]) -> bool:
     """Whether the answer should be JSON: each protocol has a field of its own. Ollama's may be the schema itself."""
-    config = _inside(request, "generationConfig", "generation_config")
+    config = object_under(request, "generationConfig", "generation_config") or {}
     if "json" in str(config.get("responseMimeType", config.get("response_mime_type"))).lower():
         return True
     wanted = (
         *(request.get(key) for key in ("response_format", "output_format", "format")),
-        *(_inside(request, key).get("format") for key in ("text", "output_config")),
+        *((object_under(request, key) or {}).get("format") for key in ("text", "output_config")),
     )
     return any(
         (one.get("type") if isinstance(one, dict) else one) in _JSON
         or (one is request.get("format") and isinstance(one, dict) and bool(one))
         for one in wanted
     )
-
-
-def _inside(value: dict[str, Any], *keys: str) -> dict[str, Any]:
-    """The object under one of these keys: Gemini's JSON has two spellings for each."""
-    found = next((value[key] for key in keys if key in value), None)
-    return found if isinstance(found, dict) else {}
 
 
 def _allowed(choice: object) -> frozenset[str] | None:

@@ -110,7 +110,7 @@ class Tools:
     @classmethod
     def read(cls, request: object) -> Tools:
         """Read the tools of a decoded request body; whatever is not understood is left out."""
-        return _shared(_declared(request))
+        return _shared([tool for tool, _ in declared(request)])
 
     def get(self, name: str, namespace: str | None = None) -> Tool | None:
         """The tool of that name. Without `namespace`: the tool outside all namespaces, else the only one inside."""
@@ -160,8 +160,9 @@ def _shared(found: list[Tool]) -> Tools:
     return tools
 
 
-def _declared(request: object) -> list[Tool]:
-    found: list[Tool] = []
+def declared(request: object) -> list[tuple[Tool, dict[str, Any]]]:
+    """The tools that a request declares, each with the entry that declares it."""
+    found: list[tuple[Tool, dict[str, Any]]] = []
     if not isinstance(request, dict):
         return found
     for key in ("tools", "functions"):
@@ -175,7 +176,7 @@ def _declared(request: object) -> list[Tool]:
     return found
 
 
-def _gather(found: list[Tool], entries: object, namespace: str | None, depth: int) -> None:
+def _gather(found: list[tuple[Tool, dict[str, Any]]], entries: object, namespace: str | None, depth: int) -> None:
     if not isinstance(entries, list) or depth > _MAX_NESTING:
         return
     for entry in entries:
@@ -193,7 +194,7 @@ def _gather(found: list[Tool], entries: object, namespace: str | None, depth: in
             continue
         tool = read_tool(entry, namespace)
         if tool is not None:
-            found.append(tool)
+            found.append((tool, entry))
 
 
 def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | None:
