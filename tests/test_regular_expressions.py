@@ -20,8 +20,8 @@ import pytest
 from tests.pace import TRIES, quick
 from tests.regular import Known, attacks, is_searched, patterns
 from tests.sampling import part
-from toolcalls.tools import patterns as patterns_module
-from toolcalls.tools.patterns import prepare_pattern
+from toolcalls.tools import schema as patterns_module
+from toolcalls.tools.schema import prepare_pattern
 
 SHORT, LONG = 4 * 1024, 64 * 1024
 SUSPICIOUS = 0.002

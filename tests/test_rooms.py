@@ -29,7 +29,7 @@ MAY_KNOW = {
     # One call.
     "outcome": "",
     "mend": "ids outcome policy reasons tools sizes",
-    "textcalls": "sizes tools",
+    "textcalls": "mend sizes tools",
     # One answer, one request.
     "request": "ids mend outcome policy reasons tools wire sizes",
     "finish_reason": "mend parts",

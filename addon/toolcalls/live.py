@@ -15,7 +15,7 @@ from typing import Any
 from .call import Call
 from .calls import continues
 from .fragments import full_name
-from .mend.live import StrictPrefix
+from .mend.lexer import StrictPrefix
 from .outcome import Outcome
 from .parts import Fragment, Other, Part, Piece, Text, Thought, read_together
 from .payload import object_in

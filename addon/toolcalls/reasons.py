@@ -70,16 +70,13 @@ INNER_QUOTES: Final = "quotes inside a string"
 LEADING_COMMA: Final = "leading comma"
 LIST_INPUT: Final = "list input"
 NO_ARGUMENTS: Final = "no arguments"
-MISSING_BRACES: Final = "missing braces"
 MISSING_BRACKET: Final = "missing closing bracket"
 MISSING_QUOTE: Final = "missing quote before a key"
 TEXT_AROUND: Final = "text around the object"
 
 CLOSED: Final = frozenset({MISSING_BRACKET, CLOSED_CUT_OFF})
 """Steps that add closing brackets at the end of the text, which may have been cut off there."""
-MAY_CHANGE_WITH_MORE: Final = frozenset(
-    {MISSING_BRACKET, MISSING_BRACES, CLOSED_CUT_OFF, TEXT_AROUND, INNER_QUOTES, EXTRA_BRACKET}
-)
+MAY_CHANGE_WITH_MORE: Final = frozenset({MISSING_BRACKET, CLOSED_CUT_OFF, TEXT_AROUND, INNER_QUOTES, EXTRA_BRACKET})
 """Steps that may turn out wrong if another fragment of the call follows."""
 TOO_BOLD_INSIDE_A_TEXT: Final = frozenset({INNER_QUOTES, CLOSED_CUT_OFF, TEXT_AROUND})
 """Steps that guess too much for JSON inside a string, because reading the string as JSON is a guess already."""

@@ -58,7 +58,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call goes to the tool that it names", "../must_not_run/test_names.py prefix or sandbox or namespace", "the table of prefixes",
-        ((ENGINE + "tools/spelling.py", "(?:{'|'.join(PREFIXES)})", "(?:\\w+)"),),
+        ((ENGINE + "mend/names.py", "(?:{'|'.join(PREFIXES)})", "(?:\\w+)"),),
     ),
     Mutation(
         "promise: an id names one call", "../must_not_run/test_resent_calls.py resent or again or twice", "calls are compared with those that went out",
@@ -192,7 +192,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: backslashes that are not doubled", "../must_not_run/test_escapes.py undoubled", "an escape beside undoubled backslashes is refused",
-        ((ENGINE + "mend/document.py", "if s.undoubled and any(", "if False and any("),),
+        ((ENGINE + "mend/document.py", "if s.undoubled and s.control_word:", "if False:"),),
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
@@ -237,7 +237,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a declared expression stalls nobody", "../test_regular_expressions.py stalls_nobody", "how long a text it is run against",
-        ((ENGINE + "tools/patterns.py", "_MAX_STEPS = 200_000", "_MAX_STEPS = 10**11"),),
+        ((ENGINE + "tools/schema.py", "_MAX_STEPS = 200_000", "_MAX_STEPS = 10**11"),),
     ),
     Mutation(
         "promise: the token of /metrics is in no recording", "../proxy/test_metrics.py token_of_metrics", "secret options are not noted",

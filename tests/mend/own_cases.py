@@ -26,7 +26,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ("Here:\n{path: '/a', // why\n recursive: None}", {"path": "/a", "recursive": None}),
         ("{“a”：“b”，'c': 1,}</tool_call>", {"a": "b", "c": 1}),
         ('{}{"a": "x\ty" "b": "2"', {"a": "x\ty", "b": "2"}),
-        ("\ufeff\"{'a': 'b'}\"", {"a": "b"}),
+        ("\ufeff\"{'a': 'b'}\"", REFUSE),
     ],
     "concat": [
         ('{"a":1}{"a":1}', {"a": 1}),
@@ -57,11 +57,11 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         (r"{\"path\": \"/a b\", \"n\": 2}", {"path": "/a b", "n": 2}),
         (r'"{hello world}"', REFUSE),
         (r'"{\"code\":\"print(\\\"hi\\\\n\\\")\"}"', {"code": 'print("hi\\n")'}),
-        (r'"{\"city\":\"Oslo\"}"</tool_call>', {"city": "Oslo"}),
-        ('```json\n"{\\"a\\": \\"b\\"}"\n```', {"a": "b"}),
-        (r'<tool_call>"{\"a\": 1,}"</tool_call>', {"a": 1}),
-        ('\ufeff"{\\"a\\": \\"b\\"}"', {"a": "b"}),
-        (r'Arguments: "{\"a\": 1}"', {"a": 1}),
+        (r'"{\"city\":\"Oslo\"}"</tool_call>', REFUSE),  # decided later: something around it is a second fault
+        ('```json\n"{\\"a\\": \\"b\\"}"\n```', REFUSE),
+        (r'<tool_call>"{\"a\": 1,}"</tool_call>', REFUSE),
+        ('\ufeff"{\\"a\\": \\"b\\"}"', REFUSE),
+        (r'Arguments: "{\"a\": 1}"', REFUSE),
         (r'Never run "{\"a\": 1}"', REFUSE),
         (r'"{\"a\": 1}" (do not run)', REFUSE),
         (r'"{\"a\": 1}", "{\"a\": 2}"', REFUSE),
@@ -141,12 +141,12 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('{"a":[1,2,],"b":{c:[],},}', {"a": [1, 2], "b": {"c": []}}),
     ],
     "kv": [
-        ('"n": 1, "path": "/a"', {"n": 1, "path": "/a"}),
-        ('"path": "/a", "n": 1}', {"path": "/a", "n": 1}),
+        ('"n": 1, "path": "/a"', REFUSE),  # decided later: only the schema proves what was before it
+        ('"path": "/a", "n": 1}', REFUSE),
         ('"path": "/a", "n": 1', REFUSE),
         ("path=/a n=1", REFUSE),
         ("path: /a", REFUSE),
-        ('"a": "b"}', {"a": "b"}),
+        ('"a": "b"}', REFUSE),
         ('code":"uptime"}', REFUSE),
     ],
     "missing_comma": [
@@ -190,7 +190,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ('[{"a":1},{"a":1}]', REFUSE),
         ('[{"a":1},{}]', REFUSE),
         ('[{"a":1},2]', REFUSE),
-        ("[{'a':1}]", {"a": 1}),
+        ("[{'a':1}]", REFUSE),  # decided later: a list, and no JSON
         ("[{'a':1},{'a':1}]", REFUSE),
         ("[{'a':1},{'b':1}]", REFUSE),
         ("[{'a':1},{}]", REFUSE),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcalls.mend.live import continued
+from toolcalls.mend.strict import continued
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -1,4 +1,4 @@
-"""What only the declared schema proves: quotes that are missing; and commas, brackets and fences with one reading."""
+"""What only the declared schema proves: quotes that are missing; and commas and brackets with one reading."""
 
 from __future__ import annotations
 
@@ -133,9 +133,9 @@ CASES: list[tuple[str, dict[str, Any] | None]] = [
     ("{command: ls,}", REFUSE),
     ("{command: ls}{timeout: 5}", REFUSE),
     ("{command: ls}}", REFUSE),
-    # One word in a fence is that word; more may begin with the name of a language.
-    ('{"command": ```ls```}', {"command": "ls"}),
-    ('{"command": ``ls``, "timeout": 5}', {"command": "ls", "timeout": 5}),
+    # Text in a fence may begin with the name of a language.
+    ('{"command": ```ls```}', REFUSE),
+    ('{"command": ``ls``, "timeout": 5}', REFUSE),
     ('{"command": ``}', {"command": ""}),
     ('{"command": ```bash ls```}', REFUSE),
     ('{"command": ```\nls\n```}', REFUSE),

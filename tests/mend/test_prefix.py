@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolcalls.mend.live import MAX_DEPTH, StrictPrefix
+from toolcalls.mend.lexer import MOST_LEVELS, StrictPrefix
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -83,5 +83,5 @@ def test_acceptance_ends_at_the_first_character_that_does_not_fit(text, taken):
 
 
 def test_nesting_is_bounded():
-    text = '{"a":' + "[" * MAX_DEPTH * 2
-    assert accepted(text) == len('{"a":') + MAX_DEPTH - 1
+    text = '{"a":' + "[" * MOST_LEVELS * 2
+    assert accepted(text) == len('{"a":') + MOST_LEVELS - 1

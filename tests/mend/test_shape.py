@@ -571,6 +571,26 @@ class TestParameterNameDrift:
     def test_without_a_single_proven_target_it_stays(self, value: dict[str, Any], schema: dict[str, Any]) -> None:
         stays(value, schema)
 
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"propertyNames": {"pattern": "^[a-z_]+$"}},
+            {"propertyNames": {"enum": ["file_path", "n"]}},
+            {"dependentRequired": {"n": ["file_path"]}},
+        ],
+    )
+    def test_rules_about_names_are_checked_and_do_not_stop_it(self, more: dict[str, Any]) -> None:
+        schema = schema_of({"file_path": STRING, "n": INTEGER}, ["file_path"], **more)
+        becomes({"path": "x", "n": 1}, {"file_path": "x", "n": 1}, schema)
+
+    @pytest.mark.parametrize(
+        "more",
+        [{"propertyNames": {"maxLength": 4}}, {"dependentRequired": {"file_path": ["n"]}}],
+    )
+    def test_a_rule_about_names_that_the_new_name_breaks_leaves_the_old_one(self, more: dict[str, Any]) -> None:
+        """The near miss: nothing would be gained."""
+        stays({"path": "x"}, schema_of({"file_path": STRING, "n": INTEGER}, ["file_path"], **more))
+
     def test_a_key_of_another_branch_is_declared(self) -> None:
         schema = schema_of(
             {},

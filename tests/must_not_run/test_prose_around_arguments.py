@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from tests.must_not_run.arguments_on_wires import always_runs_with, mended, never_runs
@@ -161,8 +159,6 @@ def test_the_worst_never_run(text: str) -> None:
         f"{CALL}</s>",
         f"{CALL}[/INST]",
         f"{CALL}<|call|><|start|>assistant",
-        f"{json.dumps(CALL)}</tool_call>",
-        f"```json\n{json.dumps(CALL)}\n```",
         f"{CALL}}}",
         f"{CALL}{CALL}",
         f"{{}}{CALL}",

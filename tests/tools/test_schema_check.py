@@ -13,8 +13,7 @@ from tests.pace import quick
 from toolcalls.mend.shape import mend_shape
 from toolcalls.tools.check import Check, Exhausted
 from toolcalls.tools.declared import Tool
-from toolcalls.tools.patterns import prepare_pattern
-from toolcalls.tools.schema import prepare
+from toolcalls.tools.schema import prepare, prepare_pattern
 
 SCALARS = st.one_of(
     st.none(),
@@ -131,6 +130,8 @@ def test_against_any_schema_the_valid_stays_and_the_broken_gets_no_worse(
         ({"additionalProperties": False}, {"a": 1, "b": 2}, 1),
         ({"items": {"enum": ["x"]}}, ["x", "y", "z"], 2),
         ({"type": "integer"}, True, 1),
+        ({"propertyNames": {"maxLength": 2, "pattern": "^a"}}, {"abc": 1, "b": 2, "a": 3}, 2),
+        ({"dependentRequired": {"a": ["b", "c"], "d": ["e"]}}, {"a": 1}, 2),
         ({"enum": [1]}, True, 1),
         ({"enum": [1]}, 1.0, 0),
         ({"const": {"a": [1, {"b": None}]}}, {"a": [1.0, {"b": None}]}, 0),

@@ -16,20 +16,15 @@ from typing import Any
 
 from ..reasons import BARE_TEXT, CLOSED, EXTRA_BRACKET, MISSING_BRACKET, TEXT_AROUND, Refusal
 from . import lexer as chars
-from .escapes import has_control_word, may_have_path
 from .finish import Finish
 from .grammar import read_object
 from .source import Source
 from .strict import has_string, read_prefix, written_in_order
-from .strings import OTHER_LANGUAGES
+from .strings import OTHER_LANGUAGES, may_have_path
 
 MAX_OBJECTS = 16
 
-_BRACES_WITH_COLON = re.compile(rf"[{{｛][^{{}}｛｝{chars.COLONS}]*+[{chars.COLONS}][^{{}}｛｝]*+[}}｝]")
-_OPEN_BEFORE_OBJECT = re.compile(r"[\[［,，]\s*\Z")
-_ONLY_BRACES = re.compile(r"\s*[{｛]\s*\Z")
 _NOTHING = frozenset({"null", "None"})
-_QUOTE_AT_END = re.compile(r"[\"'”’`]\s*\Z")
 _CLOSING = re.compile(r"[}\]｝］]")
 _ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
 
@@ -57,7 +52,7 @@ def read_document(s: Source) -> dict[str, Any]:
             raise Refusal("what follows the object may be part of a text that is not in quotes")
     if s.guessed and s.doubts:
         raise Refusal(f"quotes that are not escaped and {next(iter(s.doubts))} cannot be told apart")
-    if s.undoubled and any(has_control_word(raw, broken=broken) for raw, broken in s.escaped):
+    if s.undoubled and s.control_word:
         raise Refusal("some backslashes are not doubled, so that others may be text or escapes")
     if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
         raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")
@@ -67,7 +62,7 @@ def read_document(s: Source) -> dict[str, Any]:
 def _object(s: Source) -> dict[str, Any]:
     """Read the object here: at C speed if it is JSON, which is usual when only its surroundings are wrong."""
     start = s.pos
-    if s.text[start] == "{" and not (s.tried and not s.text[:start].strip()):
+    if s.text[start] == "{":
         for lax in (False, True):
             try:
                 value, end = read_prefix(s.text, start, lax=lax)
@@ -86,23 +81,19 @@ def _object(s: Source) -> dict[str, Any]:
 def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
     before = s.text[begin:end]
     bare = before.strip()
-    if not bare:
+    if first and bare in ("{", "｛"):
+        s.step("extra opening bracket")
         return
+    if first and len(bare) == 1 and bare in "\"'“”‘’" and "\\" not in s.text:
+        s.step(TEXT_AROUND)  # the whole text is in quotes, and no escape in it may be one of theirs
+        return
+    if first and bare.endswith(("[", "［")):
+        raise Refusal("the arguments are a list, not an object")
+    if chars.quoted_key.search(before):
+        raise Refusal("there is a key outside the object")
     if not first:
         _check_closed(s, bare)
         bare = bare[chars.end_of(chars.loose_ends, bare) :]
-    if first and _ONLY_BRACES.fullmatch(before):
-        s.step("extra opening bracket")
-        return
-    if _OPEN_BEFORE_OBJECT.search(before) and (first or "," not in before):
-        raise Refusal("the arguments are a list, not an object")
-    if chars.quoted_key.search(before) or _BRACES_WITH_COLON.search(before):
-        raise Refusal("there is a key outside the object")
-    inside = before if first else bare
-    if inside.count("{") != inside.count("}"):
-        raise Refusal("a brace before the object is not closed")
-    if _QUOTE_AT_END.search(before) and "\\" in s.text:
-        raise Refusal("the arguments are a quoted text with quotes that are not escaped")
     if bare:
         _note_surroundings(s, bare, in_front(bare))
 
@@ -140,35 +131,30 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
         return
     loose = chars.end_of(chars.loose_ends, rest)
     ends, further = rest[:loose], rest[loose:]
-    quotes = sum(ends.count(quote) for quote in "\"'”’")
-    stray = quotes == 1 and ends.rstrip()[-1] not in "}])" and not has_string(value)
     if ".." in ends:
         raise Refusal("dots follow the object: something may have been left out")
-    cut = s.finish is not Finish.COMPLETE
-    if quotes > 1 or (quotes and not stray and (cut or s.doubts or not _ends_like_whole(value, ends))):
+    quotes = sum(ends.count(quote) for quote in "\"'”’")
+    if quotes and (quotes > 1 or further or not _is_stray(s, value, ends)):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
     if _CLOSING.search(ends):
         s.step(EXTRA_BRACKET)
     elif quotes or ends.strip(" \t\r\n`"):
         s.step(TEXT_AROUND)
-    if not further:
-        if "`" in ends:
-            s.step("code fence")
-        return
-    if quotes or chars.quoted_key.search(rest) or _BRACES_WITH_COLON.search(rest) or further[0] in "{｛":
-        raise Refusal("there is a key outside the object")
-    if further.count("}") > further.count("{") or further.endswith('"}'):
-        raise Refusal("a brace follows the object; a text in it may not end where it seems to")
-    _note_surroundings(s, further, behind(further, front))
+    if further:
+        _note_surroundings(s, further, behind(further, front))
+    elif "`" in ends:
+        s.step("code fence")
 
 
-def _ends_like_whole(value: dict[str, Any], ends: str) -> bool:
-    """Whether a quote behind the object is only stray: `"ls"}"` has ended, the text of `"echo "}"}` may go on."""
+def _is_stray(s: Source, value: dict[str, Any], ends: str) -> bool:
+    """Whether the quote behind the object means nothing: `"ls"}"` has ended, the text of `"echo "}"}` may go on."""
+    if not has_string(value) and ends.rstrip()[-1] not in "}])":
+        return True
     last: Any = value
     while isinstance(last, dict | list) and last:
         last = list(last.values())[-1] if isinstance(last, dict) else last[-1]
-    if not isinstance(last, str):
-        return ends.rstrip()[-1] not in "}])"
+    if s.doubts or s.finish is not Finish.COMPLETE or not isinstance(last, str):
+        return False
     balanced = all(last.count(one) == last.count(other) for one, other in ("{}", "[]", "()"))
     return bool(last) and balanced and last.count('"') % 2 == 0 and _ENDS_OPEN.search(last) is None
 
@@ -240,7 +226,6 @@ _BRACKETED = re.compile(r"\[/?([\w ]{1,40})\]|\[e~\[")
 _WORDS = re.compile(r"(?>\*\*|__)?+[^\W\d_][\w'’ \t\r\n,，.!！:：*]*+")
 _ASKS = re.compile(r"\W{0,16}(?:is|are|will)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_▁]+")
-_LONE = re.compile(rf"[\s{chars.INVISIBLE}]*+[\"'“”‘’(]?[\s{chars.INVISIBLE}]*+")
 
 # The remarks behind the object that appear in the corpora, and no others: the model says that it runs the call,
 # or in a few words what the call does, or continues behind `Action Input:` as if the call had been run.
@@ -256,8 +241,6 @@ _OBSERVED = re.compile(r"Observation:(?: -?\d[\w.%°]{0,20}+)?")
 
 def in_front(text: str) -> str | None:
     """The kind of the text before the object; None if it may say something about the object."""
-    if _LONE.fullmatch(text):
-        return LABEL
     return _pieces(text, behind=False)[0]
 
 

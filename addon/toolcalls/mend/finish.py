@@ -13,11 +13,11 @@ UNKNOWN    `[DONE]`, `message_stop` or a document without a reason, `stop_sequen
            `toolfix repair` without a reason
 
 An answer whose usage reaches the limit that the request set was cut off, whatever its reason says
-(`End.note_tokens`). Nothing is added behind a bare number or word, whatever the finish: `3` may be the
-beginning of `300`.
+(`End.note_tokens`).
 
 The finish of the answer counts for each of its calls: that another call follows does not prove that a call is
-complete, because some servers interleave calls. `toolfix_truncated=complete` closes calls in any case.
+complete, because some servers interleave calls. `toolfix_truncated=complete` closes calls in any case. But nothing is
+ever added behind a bare number or word: `3` may be the beginning of `300`.
 """
 
 from __future__ import annotations

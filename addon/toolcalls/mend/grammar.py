@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..reasons import BARE_TEXT, CLOSED_CUT_OFF, EXTRA_BRACKET, LEADING_COMMA, MISSING_QUOTE, Refusal
+from ..reasons import BARE_TEXT, EXTRA_BRACKET, LEADING_COMMA, MISSING_QUOTE, Refusal
 from ..tools.check import View
 from . import lexer as chars
 from .finish import Finish
@@ -48,8 +48,8 @@ def read_object(s: Source, view: View | None = None) -> dict[str, Any]:
             _lost_comma_before_key(s, char, before)
         try:
             _pair(s, char, pairs)
-        except Cut as cut:
-            _close_cut(s, cut)
+        except Cut:
+            s.close()
             break
     s.open.pop()
     s.view = outer
@@ -80,15 +80,14 @@ def _key(s: Source, char: str) -> str:
         s.pos = half.end()
         s.structural_step(MISSING_QUOTE)
         return half[1]
-    found = chars.escaped_name.match(s.text, s.pos) or chars.name.match(s.text, s.pos)
-    key = chars.escape.sub(lambda escape: chr(int(escape[0][2:], 16)), found[0]) if found else ""
-    if found is None or key in _PYTHON_CONSTANTS or not chars.name.fullmatch(key):
+    found = chars.name.match(s.text, s.pos)
+    if found is None or found[0] in _PYTHON_CONSTANTS:
         raise Refusal(f"there is no key at character {s.pos:,}")
     s.pos = found.end()
     if s.pos == len(s.text):
-        raise s.cut()
+        raise s.cut(bare=True)
     s.step("unquoted keys")
-    return key
+    return found[0]
 
 
 def read_array(s: Source, view: View | None = None) -> list[Any]:
@@ -112,8 +111,8 @@ def read_array(s: Source, view: View | None = None) -> list[Any]:
             s.structural_step("missing comma")
         try:
             items.append(read_value(s, ARRAY, view and view.item(len(items))))
-        except Cut as cut:
-            _close_cut(s, cut)
+        except Cut:
+            s.close()
             break
     s.open.pop()
     return items
@@ -200,11 +199,9 @@ def _word(s: Source) -> Any:
         raise Refusal(f"there is no value for `{s.key}`" if s.key else "there is no value where one should be")
     word = found[0]
     s.pos = found.end()
-    if s.pos == len(s.text) and not s.complete:
+    if s.pos == len(s.text):
         # More of the word may be missing, whatever the finish reason says: `3` may be the beginning of `300`.
-        raise s.cut()
-    if s.pos == len(s.text) and word not in LITERALS:
-        return _completed(s, word)
+        raise s.cut(bare=True)
     if word in LITERALS:
         if word not in ("true", "false", "null"):
             s.step("Python literals" if word in _PYTHON_CONSTANTS else "upper-case literals")
@@ -217,30 +214,11 @@ def _word(s: Source) -> Any:
     raise Refusal(f"`{word[:40]}` is not in quotes")
 
 
-def _completed(s: Source, word: str) -> Any:
-    """The literal of which this is the beginning, or the number without what its end lacks (`1.`, `1e`)."""
-    s.step(CLOSED_CUT_OFF)
-    for literal, value in LITERALS.items():
-        if literal.startswith(word):
-            return value
-    if word in "+-":
-        raise s.cut()
-    return read_number(word.rstrip(".eE+-xX") or word)[0]
-
-
 def _enter(s: Source, bracket: str) -> None:
     s.spend(1)
     s.open.append(bracket)
     if len(s.open) > MAX_DEPTH:
         raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")
-
-
-def _close_cut(s: Source, cut: Cut) -> None:
-    """Close a value that was cut off, if the user wants that (`toolfix_truncated=complete`)."""
-    if not s.complete:
-        raise cut
-    s.step(CLOSED_CUT_OFF)
-    s.pos = len(s.text)
 
 
 def _comma(s: Source, char: str) -> bool:

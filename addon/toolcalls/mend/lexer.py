@@ -1,15 +1,16 @@
-"""One lexer for JSON text that may be broken: the characters that count, by name, and where tokens begin and end.
+"""One lexer for JSON text that may be broken or arrive in pieces: the characters that count, by name, and where
+strings, marks and words begin and end.
 
-`Lexer` follows the brackets of a text that arrives in pieces, `loose_tokens` cuts a text into tokens. `next_quote`
-ends a string, for the tokens as for the tolerant grammar. The patterns run over spans at C speed; every repetition is
-possessive or bounded: no pattern here backtracks over the text.
+`Lexer` follows the brackets of a text, `StrictPrefix` checks that a text can still become a strict object,
+`loose_tokens` cuts a text into tokens, and `next_quote` ends a string, for them as for the tolerant grammar. The
+patterns run over spans at C speed; every repetition is possessive or bounded: none backtracks over the text.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 # The positions that a string can have.
@@ -64,10 +65,6 @@ line_break = re.compile(r"[\n\r]")
 # A key without quotes: an identifier, as JSON5 has it, or an option name (`-n`, `head-limit`).
 _NAME = r"(?:-{0,2}(?:[^\W\d]|\$)[\w$.\-]{0,120}+)"
 name = re.compile(_NAME)
-# JSON5 also admits a letter of a name as `\\u0061`.
-_ESCAPE = r"\\u[0-9a-fA-F]{4}"
-escaped_name = re.compile(rf"(?>{_NAME})?+(?>{_ESCAPE}(?:[\w$]*+))++")
-escape = re.compile(_ESCAPE)
 _QUOTED_KEY = (
     r'(?:"(?>[^"\\]|\\.){0,200}+"'
     r"|'(?>[^'\\]|\\.){0,200}+'"
@@ -118,7 +115,7 @@ after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 # The beginning of an object, as opposed to a brace in prose or code.
 object_start = re.compile(
     rf"[{OPEN_OBJECT}](?={_GAP}(?>,{_GAP}(?=[{QUOTES}]|{_NAME}{_GAP}[{COLONS}]))?+"
-    rf"(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}(?:[\"']?+{_GAP}[{COLONS}]|{_ESCAPE})))"
+    rf"(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}[\"']?+{_GAP}[{COLONS}]))"
 )
 # A key whose opening quote is missing: `description": "x"`.
 half_quoted_key = re.compile(rf"({_NAME})[\"'](?={_BLANK}*+:)")
@@ -155,22 +152,8 @@ _INSIDE = {
 
 
 def next_quote(text: str, at: int, closers: str) -> int:
-    """The next quote that no backslash escapes, or -1. `find` is five times as fast here as a pattern."""
-    begin, aligned, escaped = at, at, 0
-    while len(closers) == 1 and (at := text.find(closers, at)) >= 0:
-        if at - begin < 8 * escaped:
-            break
-        slash = at
-        while slash > begin and text[slash - 1] == "\\":
-            slash -= 1
-        if (at - slash) % 2 == 0:
-            return at
-        at += 1
-        aligned = at
-        escaped += 1
-    if at < 0:
-        return -1
-    end = end_of(_INSIDE[closers], text, aligned)
+    """The next quote that no backslash escapes, or -1."""
+    end = end_of(_INSIDE[closers], text, at)
     return end if end < len(text) and text[end] != "\\" else -1
 
 
@@ -236,3 +219,106 @@ def string_end(text: str, at: int, closer: str) -> int:
         if _BEHIND_A_STRING.match(text, at):
             return at
     return len(text)
+
+
+MOST_LEVELS: Final = 256
+"""Deeper nesting is held: no tool takes it, and readers with a recursion limit would fail on it."""
+
+_STRING = re.compile(
+    r"\"[^\"\\\x00-\x1f]*+(?>\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\"\\\x00-\x1f]*+)*+"
+    r"(?:(\")|(\\(?:u[0-9a-fA-F]{0,3}+)?)?)"
+)
+"""A string, and its closing quote, or an escape that is not complete."""
+_PLAIN = re.compile(r"[^\"\\\x00-\x1f]*+")
+_EXPONENT = r"[eE](?:[+-]?[0-9]*+)"
+_NUMBER = rf"-?(?:(?:0|[1-9][0-9]*+)(?:\.(?:[0-9]++(?:{_EXPONENT})?)?|{_EXPONENT})?)?"
+_WORD = re.compile(rf"t(?:r(?:ue?)?)?|f(?:a(?:l(?:se?)?)?)?|n(?:u(?:ll?)?)?|{_NUMBER}")
+"""The beginning of a number or a literal."""
+_WHOLE_WORD = re.compile(r"true|false|null|[-+.0-9eE]*[0-9]")
+_DIGITS = re.compile(r"([0-9])[0-9]+")
+
+# What may follow, as kinds of tokens.
+_OBJECT, _NEXT_KEY, _FIRST_KEY, _COLON = frozenset("{"), frozenset({STRING}), frozenset({STRING, "}"}), frozenset(":")
+_ANY_VALUE = frozenset({STRING, WORD, "{", "["})
+_FIRST_ITEM = _ANY_VALUE | {"]"}
+_BEHIND_VALUE = {closer: frozenset({",", closer}) for closer in "}]"}
+
+
+@dataclass(slots=True)
+class StrictPrefix:
+    """Checks, piece by piece, that a text can still become a strict JSON object. Each character is read once.
+
+    Once a character does not fit, nothing fits any more.
+    """
+
+    broken: bool = False
+    _expected: frozenset[str] = _OBJECT
+    _cut: str = ""
+    """The token in which the text ends, as short as it may be for the same to follow: of a string its quote and an
+    escape that is not complete, of a number one digit for several."""
+    _open: list[str] = field(default_factory=list)
+    """The closing brackets of all that is open."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether the text so far is a complete object."""
+        return not (self._expected or self.broken)
+
+    def feed(self, text: str) -> int:
+        """How many characters of `text` keep the whole a strict prefix."""
+        if self.broken:
+            return 0
+        if self._cut == STRING and _PLAIN.fullmatch(text):
+            return len(text)  # As most pieces are.
+        known, text = len(self._cut), self._cut + text
+        at, self._cut = 0, ""
+        while at < len(text) and not self.broken:
+            at = self._fitting(text, at)
+        return at - known
+
+    def _fitting(self, text: str, at: int) -> int:
+        """Where those characters of the token at `at` end that fit."""
+        kind = text[at] if text[at] in '{}[],:"' else WORD
+        if text[at] in " \t\r\n":
+            return at + 1
+        if kind not in self._expected or (kind in "{[" and len(self._open) == MOST_LEVELS):
+            self.broken = True
+            return at
+        if kind in (STRING, WORD):
+            return self._string_or_word(kind, text, at)
+        self._mark(kind)
+        return at + 1
+
+    def _string_or_word(self, kind: str, text: str, at: int) -> int:
+        found = (_STRING if kind == STRING else _WORD).match(text, at)
+        end = found.end() if found else at
+        whole = found and found[1] if kind == STRING else end < len(text) and _WHOLE_WORD.fullmatch(text, at, end)
+        if whole:
+            is_key = kind == STRING and self._expected <= _FIRST_KEY
+            self._expected = _COLON if is_key else self._behind_value()
+        elif end < len(text):
+            self.broken = True
+        else:
+            self._cut = STRING + ((found and found[2]) or "") if kind == STRING else _DIGITS.sub(r"\1", text[at:])
+        return end
+
+    def _mark(self, mark: str) -> None:
+        if mark in "{[":
+            self._open.append("}" if mark == "{" else "]")
+            self._expected = _FIRST_KEY if mark == "{" else _FIRST_ITEM
+        elif mark in "}]":
+            self._open.pop()
+            self._expected = self._behind_value()
+        else:
+            self._expected = _NEXT_KEY if mark == "," and self._open[-1] == "}" else _ANY_VALUE
+
+    def _behind_value(self) -> frozenset[str]:
+        return _BEHIND_VALUE[self._open[-1]] if self._open else frozenset()
+
+    @property
+    def closing(self) -> str:
+        """What closes the string in which the text ends, and the escape in it; empty if it ends in none."""
+        if not self._cut.startswith(STRING):
+            return ""
+        escape = self._cut[1:]
+        return "0" * (6 - len(escape)) + '"' if escape[1:] else '""' if escape else '"'

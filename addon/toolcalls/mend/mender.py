@@ -12,38 +12,22 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, Protocol
 
+from .. import reasons
 from ..ids import Ids
 from ..outcome import Outcome
 from ..policy import Policy
-from ..reasons import (
-    BARE_TEXT,
-    CUT_BEFORE,
-    INNER_QUOTES,
-    LEADING_COMMA,
-    LIST_INPUT,
-    MISSING_BRACES,
-    MISSING_BRACKET,
-    MISSING_QUOTE,
-    NAME_CONTRADICTED,
-    NO_ARGUMENTS,
-    missing_sentence,
-    not_a_name_sentence,
-    unknown_sentence,
-    unreadable_sentence,
-)
 from ..sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
 from ..tools.check import Check, Exhausted
 from ..tools.declared import INVALID, Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
-from .escapes import may_have_path
-from .live import closing_quote, continued
+from .lexer import StrictPrefix
 from .names import NameMended, mend_name, tool_that_fits
 from .shape import mend_shape
-from .strict import write
+from .strict import continued, write
+from .strings import may_have_path
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
-_GUESSED = frozenset({MISSING_BRACKET, INNER_QUOTES, BARE_TEXT, MISSING_QUOTE})
-_MAY_LACK_THE_FIRST = frozenset({MISSING_BRACES, LEADING_COMMA})
+_GUESSED = frozenset({reasons.MISSING_BRACKET, reasons.INNER_QUOTES, reasons.BARE_TEXT, reasons.MISSING_QUOTE})
 _DOES_NOT_FIT = "a bracket or an escape is missing, and the arguments that this would make do not fit the tool"
 _EMPTY_LIST = re.compile(r"\s*\[\s*\]\s*")
 """What PHP and GLM's endpoint send for an empty object. Elsewhere it may be what is left of a lost value."""
@@ -112,26 +96,25 @@ class Mender:
             raise LimitReached
         name, arguments = call.name, call.arguments
         original = Outcome("valid", name, arguments, name, arguments, call.steps, namespace=call.namespace or None)
-        if call.sent is not None:
-            outcome = self._mend_rest(original, call, call.sent, drop, invalid_tail)
+        if call.sent is None:
+            outcome = self._decide_whole(original, call)
         else:
-            outcome = self._mend(original, call)
+            outcome = self._decide_rest(original, call, call.sent, drop, invalid_tail)
         if drop and outcome.status == "refused":
             reason = call.refusal or outcome.reason
             outcome = replace(original, status="refused", arguments=call.sent or "", reason=reason, dropped=True)
         self.seconds.append(perf_counter() - started)
         if id is not None and not outcome.dropped and call.sent is None:
-            outcome = replace(outcome, id=self._chosen_id(outcome, id, safe_ids))
+            if outcome.status == "refused" and self.policy.request:
+                # The next request contains this id beside the result, and there the reason is added.
+                chosen = self.ids.fresh(id, "toolu" if safe_ids else "call", outcome.reason)
+            else:
+                chosen = self.ids.safe(id) if safe_ids else self.ids.unique(id)
+            outcome = replace(outcome, id=chosen)
         self.report(outcome)
         return outcome
 
-    def _chosen_id(self, outcome: Outcome, wanted: str, safe_ids: bool) -> str:
-        if outcome.status == "refused" and self.policy.request:
-            # The next request contains this id beside the result, and there the reason is added.
-            return self.ids.fresh(wanted, "toolu" if safe_ids else "call", outcome.reason)
-        return self.ids.safe(wanted) if safe_ids else self.ids.unique(wanted)
-
-    def _mend_rest(self, original: Outcome, call: ReceivedCall, sent: str, drop: bool, invalid_tail: str) -> Outcome:
+    def _decide_rest(self, original: Outcome, call: ReceivedCall, sent: str, drop: bool, tail: str) -> Outcome:
         """The outcome of a call of which the client has a strict prefix (`sent`): the rest can only continue it.
 
         Name and shape stay unchanged. The outcome's `arguments` are all that the client will have: for a refused
@@ -139,10 +122,10 @@ class Mender:
         """
         if not call.refusal and self._leaves_alone(call.name):
             return _as_it_came(original)
-        reason = call.refusal or CUT_BEFORE
+        reason = call.refusal or reasons.CUT_BEFORE
         if not call.refusal and (call.arguments.strip() or not (drop or call.finish is Finish.CUT)):
-            tool = self._mended_name(call.name, None, None).tool
-            mended = _whole(self._read(call.arguments, call.finish, tool, to_send=True), tool)
+            tool = mend_name(call.name, self.tools, original.namespace).tool
+            mended = _proven(self._read(call.arguments, call.finish, tool, to_send=True), tool)
             text = continued(sent, mended.text, mended.value) if mended.text is not None else None
             if text is not None:
                 steps = (*original.steps, *mended.steps)
@@ -151,53 +134,55 @@ class Mender:
         refused = replace(original, status="refused", reason=reason)
         if self.policy.fallback == "original":
             return refused
-        # Clients would read empty text as `{}`, and run a complete object. Anthropic's SDK for JavaScript leaves out
-        # a string that is open at the end, whatever is in it, and runs the rest.
-        open_prefix = sent.strip() and not sent.rstrip().endswith("}")
-        tail = closing_quote(sent) + invalid_tail if invalid_tail else "" if open_prefix else "{"
-        return replace(refused, arguments=sent + tail)
+        if tail:
+            # Anthropic's SDK for JavaScript leaves out a string that is open at the end, and runs the rest.
+            prefix = StrictPrefix()
+            prefix.feed(sent)
+            return replace(refused, arguments=sent + prefix.closing + tail)
+        # Clients would read empty text as `{}`, and run a complete object.
+        ends_open = sent.strip() and not sent.rstrip().endswith("}")
+        return replace(refused, arguments=sent if ends_open else sent + "{")
 
-    def _mend(self, original: Outcome, call: ReceivedCall) -> Outcome:
+    def _decide_whole(self, original: Outcome, call: ReceivedCall) -> Outcome:
         """The outcome of a call: its name is mended first, then its arguments."""
         name, arguments, finish = call.name, call.arguments, call.finish
-        meant = None if name or call.refusal else self._read(arguments, finish).value
-        named = self._mended_name(name, meant, original.namespace)
+        named = mend_name(name, self.tools, original.namespace) if name else self._named_by_arguments(call)
         if not call.refusal and self._leaves_alone(named.name):
             return _as_it_came(original)
         if named.status == "not_a_name":
             return self._not_a_tool(replace(original, reason=call.refusal))
-        steps = (*original.steps, *named.steps)
+        steps, tool = (*original.steps, *named.steps), named.tool
         original = replace(original, name=named.name, namespace=named.namespace, steps=steps)
         if call.refusal:
-            return self._refuse(original, named.tool, call.refusal)
-        if named.tool is not None and named.tool.kind == "custom":
+            return self._refuse(original, tool, call.refusal)
+        if tool is not None and tool.kind == "custom":
             return replace(_as_it_came(original), left_alone=finish is not Finish.COMPLETE and not original.steps)
         if named.arguments is not None:
             chosen = self._own_or_named(arguments, named.arguments)
             if chosen is None:
-                return self._refuse(original, named.tool, NAME_CONTRADICTED)
-            return self._mend_arguments(original, chosen, finish, named.tool)
-        if named.status == "unknown" and name and len(self.tools) and self._invalid_tool() not in (None, name):
-            return self._to_invalid(original, unknown_sentence(name), self._read(arguments, finish).value)
-        return self._mend_arguments(original, arguments, finish, named.tool)
+                return self._refuse(original, tool, reasons.NAME_CONTRADICTED)
+            arguments = chosen
+        elif named.status == "unknown" and name and len(self.tools) and self._invalid_tool() not in (None, name):
+            return self._to_invalid(original, reasons.unknown_sentence(name), self._read(arguments, finish).value)
+        return self._mend_arguments(original, arguments, finish, tool)
 
     def leaves_alone(self, name: str, namespace: str | None = None) -> bool:
         """Whether the options leave calls of this name as they come."""
-        return self._leaves_alone(self._mended_name(name, None, namespace).name)
+        return self._leaves_alone(mend_name(name, self.tools, namespace).name if name else name)
 
     def _leaves_alone(self, name: str) -> bool:
         """Whether the options leave calls of this tool as they come. A call without a name may be one of any tool."""
         return not self.policy.arguments or (bool(name) and not self.policy.touches(name))
 
-    def _mended_name(self, name: str, value: dict[str, Any] | None, namespace: str | None) -> NameMended:
-        """The tool that a call means. `value`: its arguments, which identify the tool of a call without a name."""
-        if name:
-            return mend_name(name, self.tools, namespace)
+    def _named_by_arguments(self, call: ReceivedCall) -> NameMended:
+        """The tool that a call without a name means, by its arguments."""
+        namespace = call.namespace or None
         if not len(self.tools):
-            return NameMended(name, "unknown", namespace=namespace)
-        tool = tool_that_fits(value, self.tools if self.callable_tools is None else self.callable_tools)
+            return NameMended("", "unknown", namespace=namespace)
+        meant = None if call.refusal else self._read(call.arguments, call.finish).value
+        tool = tool_that_fits(meant, self.tools if self.callable_tools is None else self.callable_tools)
         if tool is None:
-            return NameMended(name, "not_a_name", namespace=namespace)
+            return NameMended("", "not_a_name", namespace=namespace)
         return NameMended(tool.name, "mended", (NAMED_BY_ARGUMENTS,), namespace=tool.namespace, tool=tool)
 
     def _read(
@@ -229,11 +214,8 @@ class Mender:
     def _mend_arguments(self, original: Outcome, arguments: str, finish: Finish, tool: Tool | None) -> Outcome:
         """Mend the arguments of a call, then their shape, then check whether required ones are missing."""
         mended = self._read(arguments, finish, tool, to_send=True)
-        if mended.text is None and tool is not None and finish is Finish.COMPLETE:
-            mended = _with_first_fragment(arguments, tool) or mended
-        if tool is not None and _EMPTY_LIST.fullmatch(arguments) and tool.takes_nothing:
-            mended = Mended("repaired", "{}", {}, (LIST_INPUT,))
-        mended = _whole(mended, tool)
+        if mended.status != "valid" and tool is not None:
+            mended = _proven(_with_lost_beginning(mended, arguments, finish, tool), tool)
         steps = (*original.steps, *mended.steps)
         if mended.text is None or mended.value is None:
             return self._refuse(replace(original, steps=steps), tool, mended.reason)
@@ -251,11 +233,11 @@ class Mender:
 
     def _lacking(self, outcome: Outcome, value: dict[str, Any], missing: tuple[str, ...]) -> Outcome:
         """Send a call that lacks required fields to the invalid tool, if there is one; else say what is missing."""
-        sentence = missing_sentence(missing)
+        sentence = reasons.missing_sentence(missing)
         if self._invalid_tool() not in (None, outcome.name):
             return self._to_invalid(outcome, sentence, value)
         # The client will reject the call, but a missing value cannot be invented here.
-        status = "refused" if NO_ARGUMENTS in outcome.steps else outcome.status
+        status = "refused" if reasons.NO_ARGUMENTS in outcome.steps else outcome.status
         return replace(outcome, status=status, reason=sentence.rstrip("."))
 
     def _refuse(self, original: Outcome, tool: Tool | None, reason: str) -> Outcome:
@@ -264,23 +246,20 @@ class Mender:
         fallback = self.policy.fallback
         if fallback == "original":
             return replace(refused, arguments=original.received_arguments)
-        if fallback == "auto" and self._invalid_tool() is not None:
-            return self._to_invalid(refused, unreadable_sentence(reason), None)
-        if fallback == "empty" or tool is None or tool.missing({}):
+        declared = fallback == "auto" and self._invalid_tool() is not None
+        if not declared and (fallback == "empty" or tool is None or tool.missing({})):
             return replace(refused, arguments="{}", steps=(*original.steps, "sent with empty arguments"))
-        if tool.kind == "function":
+        if declared or (tool is not None and tool.kind == "function"):
             # `{}` would run. The client answers a call of an unknown tool with an error, and the session goes on.
-            return self._to_invalid(refused, unreadable_sentence(reason), None)
-        note = f"[toolfix] The call of {original.name} was dropped: {reason}."
-        return replace(refused, arguments="", steps=(*original.steps, "dropped"), dropped=True, note=note)
+            return self._to_invalid(refused, reasons.unreadable_sentence(reason), None)
+        return _dropped(refused, f"[toolfix] The call of {original.name} was dropped: {reason}.")
 
     def _not_a_tool(self, original: Outcome) -> Outcome:
         """Send a call whose name has no letter or digit to the invalid tool, or drop it."""
-        sentence = not_a_name_sentence(original.received_name)
+        sentence = reasons.not_a_name_sentence(original.received_name)
         if self._invalid_tool() is not None:
             return self._to_invalid(original, sentence, self._read(original.received_arguments).value)
-        dropped = replace(original, status="refused", arguments="", reason=sentence.rstrip("."), dropped=True)
-        return replace(dropped, steps=(*original.steps, "dropped"))
+        return _dropped(replace(original, status="refused", reason=sentence.rstrip(".")))
 
     def _to_invalid(self, original: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
         received = original.received_arguments if value is None else value
@@ -299,25 +278,29 @@ class Mender:
         return self.tools.invalid(self.policy.invalid_tool)
 
 
+def _dropped(refused: Outcome, note: str = "") -> Outcome:
+    return replace(refused, arguments="", steps=(*refused.steps, "dropped"), dropped=True, note=note)
+
+
 def _as_it_came(original: Outcome) -> Outcome:
     """The outcome of a call that is not mended; what had to be done to gather it is still a change."""
     return replace(original, status="repaired" if original.steps else "valid", left_alone=True)
 
 
-def _begins_with_the_first(value: dict[str, Any], tool: Tool | None) -> bool:
+def _begins_with_the_first(value: dict[str, Any], tool: Tool) -> bool:
     """Whether the first key is the first declared one: models keep that order, so no key is missing before it."""
-    declared = tool.view.properties if tool is not None and tool.view is not None else {}
+    declared = tool.view.properties if tool.view is not None else {}
     return not declared or next(iter(value), "") == next(iter(declared))
 
 
-def _whole(mended: Mended, tool: Tool | None) -> Mended:
+def _proven(mended: Mended, tool: Tool | None) -> Mended:
     """Refuse arguments with added brackets or guessed quotes if the tool shows that they are not what was meant.
 
     A key before the first one may be missing too, or the tool cannot take what they have become.
     """
     if tool is None or mended.value is None:
         return mended
-    if not _MAY_LACK_THE_FIRST.isdisjoint(mended.steps) and not _begins_with_the_first(mended.value, tool):
+    if reasons.LEADING_COMMA in mended.steps and not _begins_with_the_first(mended.value, tool):
         return Mended("refused", None, None, mended.steps, _LOST)
     if not _GUESSED.isdisjoint(mended.steps) and not _can_take(mended.value, tool):
         return Mended("refused", None, None, mended.steps, _DOES_NOT_FIT)
@@ -333,13 +316,17 @@ def _can_take(value: dict[str, Any], tool: Tool) -> bool:
         return True
 
 
-def _with_first_fragment(arguments: str, tool: Tool) -> Mended | None:
-    """`command": "ls"}` with its lost first fragment, if the declared properties prove what it was."""
-    if not arguments.rstrip().endswith("}") or tool.view is None or may_have_path(arguments):
-        return None
-    mended = mend_arguments('{"' + arguments)
-    if mended.status != "valid" or not mended.value or not set(mended.value) <= set(tool.view.properties):
-        return None
-    if not _begins_with_the_first(mended.value, tool):
-        return None
-    return replace(mended, text=write(mended.value), steps=("lost beginning",))
+def _with_lost_beginning(mended: Mended, arguments: str, finish: Finish, tool: Tool) -> Mended:
+    """What the declared properties prove about arguments that are refused: `[]` for a tool without parameters, or
+    `command": "ls"}`, whose first fragment was lost."""
+    if _EMPTY_LIST.fullmatch(arguments) and tool.takes_nothing:
+        return Mended("repaired", "{}", {}, (reasons.LIST_INPUT,))
+    lost = mended.text is None and finish is Finish.COMPLETE and arguments.rstrip().endswith("}")
+    if not lost or tool.view is None or may_have_path(arguments):
+        return mended
+    for beginning in ('{"', "{"):
+        whole = mend_arguments(beginning + arguments)
+        declared = whole.status == "valid" and whole.value and set(whole.value) <= set(tool.view.properties)
+        if declared and whole.value and _begins_with_the_first(whole.value, tool):
+            return replace(whole, text=write(whole.value), steps=("lost beginning",))
+    return mended

@@ -1,12 +1,16 @@
-"""Finds the only declared tool that the name of a call can mean.
+"""Which declared tool the name of a call means.
 
-The comparisons get weaker step by step: exact; without case and separators; without a known prefix (`spelling.py`);
-without repetition; without a field name glued to the end. The first comparison with a match decides: if several tools
-match, none is chosen. Mere similarity never counts.
+Names of tools, parameters and members of an enum may differ in case and separators only; mere similarity never
+counts. The comparisons get weaker step by step: exact; without case and separators; without a known prefix or the
+number of the call; without repetition; without a field name glued to the end. The first comparison with a match
+decides: if several tools match, none is chosen.
 
-Before the first, a chat template's markup is removed, because servers that fail to parse a template leave its tokens
-in the name (`read<|channel|>commentary`), and arguments are taken out of the name. Only the tokens, tags and words
-below belong to a template: `<dry_run>Bash` and `Bash<|channel|>do not run` mean something else.
+No part that may be a name itself is dropped: `sandbox.Bash` and `mcp__sandbox__Bash` are other tools than `Bash`.
+Only the words of `PREFIXES` mean nothing; a server or a namespace counts if it is declared.
+
+Before the first comparison, a chat template's markup is removed, because servers that fail to parse a template leave
+its tokens in the name (`read<|channel|>commentary`), and arguments are taken out of the name. Only the tokens, tags
+and words below belong to a template: `<dry_run>Bash` and `Bash<|channel|>do not run` mean something else.
 """
 
 from __future__ import annotations
@@ -17,7 +21,141 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from ..tools.declared import Tool, Tools
-from ..tools.spelling import Declared, declared_of, readings, without_prefixes
+
+PREFIXES: Final = ("functions", "function", "tools", "tool", "default_api", "repo_browser", "paloma")
+"""What models write before a tool's name (`name.namespace_prefix` of the facts): the namespaces of gpt-oss, Kimi and
+Gemini, and two that models were seen to invent. Every other prefix is part of the name."""
+
+MCP: Final = "mcp__"
+
+_PREFIX: Final = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:::|[.:/])", re.IGNORECASE)
+_NUMBER: Final = re.compile(r":\d{1,6}\Z")
+_NAMESPACE: Final = re.compile(r"[.:/]|__")
+"""The separators between a namespace and a name."""
+_SEPARATOR: Final = re.compile(r"[\s_\-.:/]+")
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+_WORD_SEPARATORS: Final = re.compile(r"[\s_\-]+")
+
+
+def normalize(text: str) -> str:
+    """A name without case and separators: `Read_File`, `read-file` and `readFile` become the same.
+
+    A separator between two digits is kept (`v1_0` is not `v10`).
+    """
+    return _fold(text, _SEPARATOR)
+
+
+def normalize_value(text: str) -> str:
+    """An enum member without case and separators.
+
+    `.`, `:` and `/` carry meaning there, and a leading `-` is a sign.
+    """
+    stripped = text.strip()
+    sign = "-" if stripped[:1] == "-" else ""
+    return sign + _fold(stripped, _WORD_SEPARATORS)
+
+
+def _fold(text: str, separators: re.Pattern[str]) -> str:
+    parts = [part for part in separators.split(text.casefold()) if part]
+    folded: list[str] = []
+    for part in parts:
+        if folded and folded[-1][-1].isdigit() and part[0].isdigit():
+            folded.append("_")
+        folded.append(part)
+    return "".join(folded)
+
+
+class Declared:
+    """The tools that the client runs itself, by the spellings under which they are recognised."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._exact: dict[str, list[Tool]] = {}
+        self._folded: dict[str, list[tuple[Tool, str]]] = {}
+        for tool in tools:
+            if tool.kind == "server":
+                continue
+            self._exact.setdefault(tool.name, []).append(tool)
+            for spelling in _spellings(tool):
+                if folded := normalize(spelling):
+                    self._folded.setdefault(folded, []).append((tool, spelling))
+
+    def exact(self, name: str) -> list[Tool]:
+        """The tools of this name: those outside all namespaces, else all inside."""
+        found = self._exact.get(name, [])
+        outside = [tool for tool in found if tool.namespace is None]
+        return outside or found
+
+    def folded(self, name: str, *, humps: bool = True) -> list[Tool]:
+        """The tools whose names differ from this one in case and separators only.
+
+        The part before a `.` or `__` may be a namespace, so a word of the declared name must end there too:
+        `linear.list_issues` is `linear_list_issues`, but `ba.sh` is not `Bash`. `humps`: a capital counts as well.
+        """
+        folded = normalize(name)
+        found = self._folded.get(folded, [])
+        if found and _NAMESPACE.search(name):
+            inside = _places(_NAMESPACE, name) - {len(folded)}
+            ends = (_SEPARATOR, _HUMP) if humps else (_SEPARATOR,)
+            found = [one for one in found if inside <= {at for end in ends for at in _places(end, one[1])}]
+        return list({id(tool): tool for tool, _ in found}.values())
+
+    def begins(self, written: str) -> bool:
+        """Whether this can be the beginning of a declared name, or of a prefix before one."""
+        low = written.lower()
+        if any(prefix.startswith(low) for prefix in PREFIXES):
+            return True
+        bare = (written, *(written[end:] for end in _prefix_ends(written)))[-1]
+        return any(folded.startswith(normalize(bare)) for folded in self._folded)
+
+
+def declared_of(tools: Tools) -> Declared:
+    """The spellings of these tools, computed on first use."""
+    if tools.index is None:
+        tools.index = Declared(tools)
+    index: Declared = tools.index
+    return index
+
+
+def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
+    """Each way to read the name, and the tools that it then means; the boldest last."""
+    yield "", declared.exact(name)
+    yield "case or separators", declared.folded(name)
+    for rest in without_prefixes(name):
+        yield "known prefix dropped", declared.exact(rest) or declared.folded(rest)
+    bare = _NUMBER.sub("", name)  # Kimi's ids are `functions.read:0`
+    if bare != name:
+        for rest in (bare, *without_prefixes(bare)):
+            yield "number of the call dropped", declared.exact(rest) or declared.folded(rest)
+    # Some clients join server and tool with `_`: their `linear_list_issues` is `mcp__linear__list_issues` elsewhere.
+    server, between, tool = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", "")
+    if between and normalize(server) and normalize(tool):
+        yield "mark of an MCP tool dropped", declared.folded(name.removeprefix(MCP), humps=False)
+
+
+def without_prefixes(name: str) -> Iterator[str]:
+    """The name without its first known prefix, without its first two, and so on."""
+    return (name[end:] for end in _prefix_ends(name) if end < len(name))
+
+
+def _prefix_ends(name: str) -> Iterator[int]:
+    at = 0
+    while (prefix := _PREFIX.match(name, at)) is not None:
+        yield (at := prefix.end())
+
+
+def _spellings(tool: Tool) -> set[str]:
+    if tool.namespace is not None:
+        whole = f"{tool.namespace}.{tool.name}"
+        return {tool.name, whole, whole.removeprefix(MCP)}
+    return {tool.name, tool.name.removeprefix(MCP)}
+
+
+def _places(pattern: re.Pattern[str], name: str) -> set[int]:
+    """The positions of the pattern in a name, counted in characters of its folded form."""
+    return {len(normalize(name[: match.start()])) for match in pattern.finditer(name)}
+
 
 Status = Literal["exact", "mended", "unknown", "not_a_name"]
 

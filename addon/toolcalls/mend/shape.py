@@ -10,26 +10,15 @@ Values that are not changed stay the very same objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
-from ..tools.check import Check, Exhausted, View, view_of
+from ..tools.check import Check, Exhausted, View
 from ..tools.declared import Tool
 from ..tools.schema import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
+from . import values
 from .finish import Finish
-from .keys import KeyChange, drifted, folded, wrapper_key
-from .values import (
-    Contained,
-    admits_free_strings,
-    container_in,
-    integer_in,
-    looks_like_container,
-    member_for,
-    only_item,
-    scalar_in,
-)
 
 _MAX_DEPTH = 40
 _MAX_WRAPPERS = 3
@@ -53,13 +42,17 @@ def mend_shape(
 ) -> ShapeMended:
     """`finish`: how the answer ended, if JSON inside a string may be mended too; it may lack only what the arguments
     may lack."""
-    node = tool.prepared
-    if node is None:
+    view = tool.view
+    if view is None:
         return ShapeMended(value)
+    mending = _Mending(tool.name, view.node, drop_empty, finish)
     try:
-        return _Mending(tool.name, node, drop_empty, partial(container_in, finish=finish)).run(value)
+        before = mending.check.violations(view.node, value)
+        if before or mending.has_quiet_defect(value):
+            return mending.run(view, value, before)
     except (Exhausted, RecursionError):
-        return ShapeMended(value)
+        pass
+    return ShapeMended(value)
 
 
 @dataclass(slots=True)
@@ -69,15 +62,11 @@ class _Mending:
     tool: str
     root: Node
     drop_empty: frozenset[str]
-    container_in: Callable[[str], Contained | None]
+    finish: Finish | None
     check: Check = field(default_factory=Check)
     steps: list[str] = field(default_factory=list)
 
-    def run(self, value: dict[str, Any]) -> ShapeMended:
-        before = self.check.violations(self.root, value)
-        if not before and not self._has_quiet_defect(value):
-            return ShapeMended(value)
-        view = view_of(self.root)
+    def run(self, view: View, value: dict[str, Any], before: int) -> ShapeMended:
         result: Any = value
         if before:
             result = self._unwrapped(view, value, before)
@@ -98,9 +87,9 @@ class _Mending:
             inside = ((view.child(key), item, _join(path, key)) for key, item in value.items())
         elif isinstance(value, list):
             inside = ((view.item(index), item, f"{path}[{index}]") for index, item in enumerate(value))
-        elif isinstance(value, str) and view.types <= {ARRAY, OBJECT, NULL} and looks_like_container(value):
+        elif isinstance(value, str) and view.types <= {ARRAY, OBJECT, NULL} and values.looks_like_container(value):
             self.check.spend(len(value) // 50)
-            if self.container_in(value) is not None:
+            if values.container_in(value, self.finish) is not None:
                 return f"`{path}` is a list or an object written as text, and what is in it does not fit the schema"
         reasons = (self._stuck(child, item, below, depth + 1) for child, item, below in inside if child is not None)
         return next(filter(None, reasons), "")
@@ -111,13 +100,13 @@ class _Mending:
         inner: Any = value
         steps: list[str] = []
         for _ in range(_MAX_WRAPPERS):
-            key = wrapper_key(view, inner, self.tool)
+            key = values.wrapper_key(view, inner, self.tool)
             if key is None:
                 return value
             inner = inner[key]
             if isinstance(inner, str):
                 self.check.spend(len(inner) // 50)
-                held = self.container_in(inner)
+                held = values.container_in(inner, self.finish)
                 inner = None if held is None else held.value
             if not isinstance(inner, dict):
                 return value
@@ -144,7 +133,7 @@ class _Mending:
         if depth > _MAX_DEPTH:
             return value
         before = self._violations(view, value)
-        if not before and not self._has_quiet_defect(value):
+        if not before and not self.has_quiet_defect(value):
             return value
         self.check.spend(5 + len(view.parts))
         mark = len(self.steps)
@@ -187,20 +176,11 @@ class _Mending:
             result, steps = next(iter(readings.values()))
             self.steps += steps
             return result
-        if readings or not before or not isinstance(value, (dict, list)):
-            return value
-        narrowed = view.narrowed(type_of(value))
-        if narrowed is not view:
-            result = self._mend(narrowed, value, path, key, depth + 1)
-        elif isinstance(value, dict):
-            result = self._mend_children(view.without_unions(), value, path, depth)
-        else:
-            return value
-        return self._kept(view, value, result, mark, before)
+        return value
 
     def _mend_value(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
         """Mend a value whose type is wrong here, or a string that is almost a member of the enum."""
-        whole = integer_in(view, value) if isinstance(value, float) else None
+        whole = values.integer_in(view, value) if isinstance(value, float) else None
         if whole is not None and not self._violations(view, whole):
             return self._done(whole, "integer from a float", path)
         if not before:
@@ -210,23 +190,23 @@ class _Mending:
         return self._wrapped(view, value, path, key, depth)
 
     def _mend_string(self, view: View, text: str, path: str, key: str | None, depth: int) -> Any:
-        if admits_free_strings(view):
+        if values.admits_free_strings(view):
             return text
         mark = len(self.steps)
-        member = member_for(view, text) if STRING in view.types else None
+        member = values.member_for(view, text) if STRING in view.types else None
         if member is not None:
             what = f"enum member `{member}` by case or separators"
             return self._kept(view, text, self._done(member, what, path), mark)
-        scalar = scalar_in(view, text)
+        scalar = values.scalar_in(view, text)
         if scalar is not None:
             kind = "boolean" if isinstance(scalar, bool) else "number"
             return self._kept(view, text, self._done(scalar, f"{kind} from a string", path), mark)
-        if not looks_like_container(text):
+        if not values.looks_like_container(text):
             return self._wrapped(view, text, path, key, depth)
         if not view.types & {ARRAY, OBJECT}:
             return text
         self.check.spend(len(text) // 50)
-        held = self.container_in(text)
+        held = values.container_in(text, self.finish)
         if held is None:
             return text
         source = "a broken string" if held.broken else "a string"
@@ -234,7 +214,7 @@ class _Mending:
         return self._kept(view, text, self._mend(view, held.value, path, key, depth + 1), mark)
 
     def _wrapped(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
-        item = only_item(view, value, key)
+        item = values.only_item(view, value, key)
         if item is None:
             return value
         mark = len(self.steps)
@@ -245,17 +225,14 @@ class _Mending:
     # Objects and arrays
 
     def _mend_object(self, view: View, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
-        changes = folded(view, value)
+        changes = values.folded(view, value)
         result = self._change(view, value, changes, path, depth)
-        if result is value and len(changes) > 1:
-            for change in changes:
-                result = self._change(view, result, [change], path, depth)
-        for change in drifted(view, result):
+        for change in values.drifted(view, result):
             result = self._change(view, result, [change], path, depth)
         return self._mend_children(view, result, path, depth)
 
     def _change(
-        self, view: View, value: dict[str, Any], changes: list[KeyChange], path: str, depth: int
+        self, view: View, value: dict[str, Any], changes: list[values.KeyChange], path: str, depth: int
     ) -> dict[str, Any]:
         """Make these changes of keys, if all of them fit."""
         mark, result = len(self.steps), value
@@ -328,25 +305,18 @@ class _Mending:
             return value
         return result
 
-    def _has_quiet_defect(self, value: Any) -> bool:
+    def has_quiet_defect(self, value: Any) -> bool:
         """Whether the value contains something that is mended although the schema admits it."""
-        if not isinstance(value, (dict, list)):
-            return isinstance(value, float) and value.is_integer()
-        waiting: list[Any] = [value]
-        while waiting:
-            item = waiting.pop()
-            if isinstance(item, dict):
-                for key, inner in item.items():
-                    if inner == "":
-                        if key in self.drop_empty or self.root.some_never_empty:
-                            return True
-                    elif isinstance(inner, (dict, list, float)):
-                        waiting.append(inner)
-            elif isinstance(item, list):
-                waiting.extend(inner for inner in item if isinstance(inner, (dict, list, float)))
-            elif item.is_integer():
-                return True
-        return False
+        if isinstance(value, dict):
+            for key, item in value.items():
+                if item == "" and (key in self.drop_empty or self.root.some_never_empty):
+                    return True
+                if isinstance(item, (dict, list, float)) and self.has_quiet_defect(item):
+                    return True
+            return False
+        if isinstance(value, list):
+            return any(isinstance(item, (dict, list, float)) and self.has_quiet_defect(item) for item in value)
+        return isinstance(value, float) and value.is_integer()
 
     def _violations(self, view: View, value: Any) -> int:
         return self.check.violations(view.node, value)

@@ -17,7 +17,7 @@ MAX_DEPTH = 150
 
 
 class Cut(Refusal):
-    """The text ends inside a value; `toolfix_truncated=complete` turns this refusal into an object."""
+    """The text ends inside a value, which is closed or left out (`toolfix_truncated=complete`)."""
 
 
 @dataclass(slots=True)
@@ -31,8 +31,6 @@ class Source:
     steps: dict[str, None] = field(default_factory=dict)
     level: int = 0
     """How often the text was encoded as a string."""
-    tried: bool = False
-    """The C decoder has already failed on an object at the very beginning."""
     pos: int = 0
     key: str | None = None
     open: list[str] = field(default_factory=list)
@@ -47,8 +45,8 @@ class Source:
     r"""`\x41` in a JSON string was kept unchanged."""
     undoubled: bool = False
     r"""A word with a backslash was kept unchanged: `\alpha`."""
-    escaped: list[tuple[str, bool]] = field(default_factory=list)
-    r"""The strings in which a line break or the like may be such a word (`\nabla`), and if others are unknown."""
+    control_word: bool = False
+    r"""A line break or the like was decoded that may be such a word: `\nabla`."""
 
     @property
     def may_add_missing(self) -> bool:
@@ -124,8 +122,15 @@ class Source:
         declared = self.view is not None and key is not None and key[1] in self.view.properties
         return declared and self.finish is Finish.COMPLETE
 
-    def cut(self) -> Cut:
-        return Cut(cut_inside(self.key, len(self.text)).reason)
+    def cut(self, *, bare: bool = False) -> Refusal:
+        """The refusal of a text that ends here, or its closing. `bare`: in a number or word, never closed."""
+        refusal = cut_inside(self.key, len(self.text))
+        return Cut(refusal.reason) if self.complete and not bare else refusal
+
+    def close(self) -> None:
+        """Close what is open at the end of the text."""
+        self.step(CLOSED_CUT_OFF)
+        self.pos = len(self.text)
 
     def unclear(self, why: str) -> Refusal:
         return Refusal(f"it is not clear where the text of `{self.key}` ends: {why}")
@@ -135,7 +140,7 @@ class Source:
         if not self.may_add_missing:
             raise self.cut()
         if self.complete:
-            self.step(CLOSED_CUT_OFF)
+            self.close()
         else:
             self.structural_step(MISSING_BRACKET)
 

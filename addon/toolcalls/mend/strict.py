@@ -14,6 +14,7 @@ from math import isfinite
 from typing import Any, Final
 
 from ..reasons import Refusal
+from .lexer import SPACE, STRING, loose_tokens
 
 _MAX_DIGITS = 4_000
 """Python refuses int(str) beyond 4300 digits (a denial-of-service guard)."""
@@ -110,7 +111,7 @@ _LAX = _decoders(strict=False, object_pairs_hook=_with_one_value_each)
 
 _scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
-_TOO_DEEP = "the arguments are nested too deeply"
+TOO_DEEP = "the arguments are nested too deeply"
 
 
 def read(text: str, *, lax: bool = False) -> Any:
@@ -119,6 +120,16 @@ def read(text: str, *, lax: bool = False) -> Any:
     Raises `json.JSONDecodeError` if the text is not JSON, and `Refusal` for a value that JSON does not have.
     """
     return _read("decode", lax, text)
+
+
+def parsed(text: str, *, lax: bool = False) -> Any:
+    """The value of strict JSON text, or the error that says where the text stops being JSON."""
+    try:
+        return _read("decode", lax, text)
+    except json.JSONDecodeError as error:
+        # The error is returned as a value; the frames of its traceback would keep the callers and their bytes alive.
+        error.__traceback__ = error.__context__ = None
+        return error
 
 
 def read_prefix(text: str, at: int, *, lax: bool = False) -> tuple[Any, int]:
@@ -132,7 +143,7 @@ def _read(decode: str, lax: bool, *text: Any) -> Any:
     try:
         return getattr(plain, decode)(*text)
     except RecursionError:
-        raise Refusal(_TOO_DEEP) from None
+        raise Refusal(TOO_DEEP) from None
     except json.JSONDecodeError:
         raise
     except ValueError:
@@ -161,7 +172,7 @@ def write(value: Any) -> str:
     try:
         return write_event(value)
     except RecursionError:
-        raise Refusal(_TOO_DEEP) from None
+        raise Refusal(TOO_DEEP) from None
 
 
 def write_event(value: Any) -> str:
@@ -208,3 +219,36 @@ def read_inside(literal: bytes) -> str:
     """The text whose JSON string has this between its quotes."""
     text = literal.decode()
     return text if text.isprintable() and "\\" not in text else str(json.loads(f'"{text}"'))
+
+
+def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:
+    """A text that begins with `sent` and means `value`; None if there is none. `text`: the mended text.
+
+    White space and escapes may differ, values may not.
+    """
+    if text.startswith(sent):
+        return text
+    if value is None:
+        return None
+    compact, spelt = write(value), _respelt(sent)
+    if spelt is None or not compact.startswith(spelt):
+        return None
+    return sent + compact[len(spelt) :]
+
+
+def _respelt(sent: str) -> str | None:
+    """A strict prefix in the form of `write`: without white space between tokens and without needless escapes."""
+    parts: list[str] = []
+    closed = f'{sent}"'
+    for kind, begin, end in loose_tokens(sent):
+        if kind == STRING:
+            try:
+                text, end = scan_string(closed, begin + 1)
+            except ValueError:
+                # The prefix ends inside an escape, so its character is not known.
+                return None
+            written = write(text)
+            parts.append(written if end <= len(sent) else written[:-1])
+        elif kind != SPACE:
+            parts.append(sent[begin:end])
+    return "".join(parts)

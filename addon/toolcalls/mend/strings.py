@@ -8,6 +8,12 @@ Quotes of several kinds may give a string two ends. `{“a”: “x", "b": "y”
 two whose quotes were mixed up: refused, if the text behind a quote of another kind looks like the next pair or item.
 Strings in straight quotes (JSON, Python, JavaScript) often contain the other kind, above all in code, so for them the
 second reading also needs a last text that is opened by the other kind and closed by this one.
+
+JSON5 deletes the backslash of an escape that it does not know, which turns `\\d+` into `d+` and `D:\\projects` into
+`D:projects`. Here an unknown escape keeps its backslash, and shows that the author does not escape backslashes: in
+such a string `\\b`, `\\f`, `\\x41` and `\\0` are literal too. A string with a Windows path in it is literal
+(`cd C:\\Users && dir`), or refused if one of its escapes has a meaning (`cd C:\\new`). Only whole escapes are
+compared, never pieces of text: `\\\\'` is a backslash and an apostrophe.
 """
 
 from __future__ import annotations
@@ -16,10 +22,10 @@ import re
 from dataclasses import replace
 from functools import cache
 
-from ..reasons import CLOSED_CUT_OFF, INNER_QUOTES, Refusal
+from ..reasons import INNER_QUOTES, Refusal
 from . import lexer as chars
-from .escapes import decode
 from .source import Source
+from .strict import scan_string
 
 _FULL_WIDTH = "full-width punctuation"
 _NOT_ESCAPED = "it has quotes that are not escaped"
@@ -61,7 +67,7 @@ def read_string(s: Source, position: str) -> str:
     if quote in _TRIPLE and s.text.startswith(quote * 3, s.pos):
         return _triple(s, quote, position)
     if quote == "`" and s.text.startswith("``", s.pos) and not _STRUCTURE_FIRST.match(s.text, s.pos + 2):
-        return _fenced(s, position)
+        raise Refusal("it is not clear which part of the text in a code fence is meant")
     if quote != '"':
         s.step(_QUOTE_STEPS.get(quote, "typographic quotes"))
     text, begin = s.text, s.pos + 1
@@ -79,7 +85,8 @@ def read_string(s: Source, position: str) -> str:
                 raise s.cut()  # an opening mark at the very end opens something
             break
         if position == KEY:
-            raise _no_key(s, at + 1)
+            ends = chars.blanks.fullmatch(text, at + 1) is not None
+            raise s.cut() if ends else Refusal("a key has no colon or unclear quotes")
         s.spend(1)
         inner.append(at)
         at += 1
@@ -100,12 +107,6 @@ def read_string(s: Source, position: str) -> str:
     return value
 
 
-def _no_key(s: Source, after: int) -> Refusal:
-    if chars.blanks.fullmatch(s.text, after):
-        return s.cut()
-    return Refusal("a key has no colon or unclear quotes")
-
-
 def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
     s.spend(raw.count("\\") // 64)
     if "\n" in raw or "\t" in raw or "\r" in raw:
@@ -119,10 +120,9 @@ def _unended(s: Source, begin: int, quote: str, position: str, inner: list[int])
         raise s.unclear(_NOT_ESCAPED)
     if not s.complete or position == KEY:
         raise s.cut()
-    s.step(CLOSED_CUT_OFF)
-    s.pos = len(s.text)
+    s.close()
     # What is closed although it was cut off says nothing about its author.
-    return decode(replace(s, steps={}, escaped=[]), _DANGLING.sub("", s.text[begin:]), quote)
+    return decode(replace(s, steps={}), _DANGLING.sub("", s.text[begin:]), quote)
 
 
 def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) -> None:
@@ -175,19 +175,6 @@ def _triple(s: Source, quote: str, position: str) -> str:
     s.pos = end
     s.step("triple quotes")
     return _decoded(s, raw, quote)
-
-
-_FENCED = re.compile(r"(`{2,3})([^`\s\\]++)\1(?!`)")
-
-
-def _fenced(s: Source, position: str) -> str:
-    """One word between fences. The first of several words may be the name of a language, and no part of the text."""
-    found = _FENCED.match(s.text, s.pos)
-    if found is None or not _FOLLOWS[position].match(s.text, found.end()):
-        raise Refusal("it is not clear which part of the text in a code fence is meant")
-    s.pos = found.end()
-    s.structural_step("code fence")
-    return found[2]
 
 
 def prefixed_string(s: Source, position: str) -> str | None:
@@ -250,3 +237,144 @@ def _ends_open(raw: str, others: tuple[str, ...]) -> bool:
         if at >= 0 and raw[at] in chars.COLONS + chars.COMMAS:
             return True
     return False
+
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0[0-9]{1,2}|\r\n|[\s\S])")
+_JSON_ESCAPES = re.compile(r"[^\\]*+(?>\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
+_JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?>\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
+
+_JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+# The escapes that JSON5 and Python add. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
+_KNOWN = _JSON | {"'": "'", "v": "\v", "0": "\0"}
+# Escapes of JavaScript and Python for one character: in a JSON string they are code with an undoubled backslash.
+_CODES = frozenset("v0xU")
+_CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
+# The escapes that still count in a string with an unknown escape.
+_TRUSTED = {'"', "\\", "'", "n", "r", "t"}
+
+
+def _escape(body: str) -> re.Pattern[str]:
+    """The pattern of a text with an escape like `body`; other escapes before it are skipped one by one."""
+    return re.compile(rf"\A[^\\]*+(?>\\(?!{body})[\s\S][^\\]*+)*+\\[\s\S]")
+
+
+# JSON escapes that may be meant as words with a backslash: `\nabla`, `\times`, `\uface`. In a string with an
+# unknown escape, `\b` and `\f` are text.
+_CONTROL_WORD = _escape(r"(?:[bfnrt][A-Za-z]|u[A-Fa-f]{4})")
+_TRUSTED_WORD = _escape(r"(?:[nrt][A-Za-z]|u[A-Fa-f]{4})")
+# A word whose backslash is kept: `\alpha`. In JSON the backslashes of JavaScript's codes are kept too.
+_UNKNOWN = r"[acdeghijklmopqswyzA-TV-Z]|u(?![0-9a-fA-F]{4})|x(?![0-9a-fA-F]{2})|U(?![0-9a-fA-F]{8})"
+_WORD = _escape(rf"(?:{_UNKNOWN})[A-Za-z]")
+_WORD_IN_JSON = _escape(rf"(?:{_UNKNOWN}|v)[A-Za-z]")
+_SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+# A drive and the single backslash of a folder. A line break behind a letter and a colon is usual in prose and code
+# (`Plan A:\n1.`, `if x:\n\ty`), so `\n`, `\r` and `\t` have to begin a word in lower case, or be a whole folder.
+_DRIVE = re.compile(
+    r":\\(?<=[A-Za-z]:\\)(?:(?<![A-Za-z0-9_.\\][A-Za-z]:\\)|(?<=\\[nrt][A-Za-z]:\\))"
+    r"(?:[nrt][a-z_]|[rt][0-9]|[nrt]\\[^\Wnrtu]|u(?![0-9a-fA-F]{4})|[^\W_nrtu](?![*+?{|])|[_.$%~@\-])"
+)
+# The path of a file, below a folder without a dot in its name: `a.py\nb.py` is two lines.
+_FILE = r"(?:\.{1,2}(?>\\[\w.~@%\-]++)++|[\w~@%\-]++(?>\\[\w~@%\-]++)++(?>\.\w{1,8}+){1,3}+)"
+_STRING_OF_PATH = re.compile(rf'"(?<!\\")(?:[A-Za-z]:\\[^\\"]|{_FILE}")')
+_FILE_PATH = re.compile(_FILE)
+_DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
+# Paths only if another escape in the string shows that backslashes are not doubled.
+_RELATIVE_PATH = re.compile(r"[\w.~@%\-]*(?:\\[\w.~@%\-]+)+\\?|\\\\[\w.$\-]+\\(?!\\)[\s\S]*")
+
+_INVALID = "invalid escapes"
+UNCLEAR_PATH = "a Windows path has backslashes that may be escapes"
+
+
+def may_have_path(text: str, begin: int = 0, end: int | None = None) -> bool:
+    """Whether a string in this JSON text may have a Windows path in it whose backslashes are not doubled."""
+    end = len(text) if end is None else end
+    return "\\" in text and any(path.search(text, begin, end) for path in (_DRIVE, _STRING_OF_PATH))
+
+
+def decode(s: Source, raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = False) -> str:
+    """Decode `raw`, and note in `s` what its escapes reveal about their author.
+
+    `bare_quotes`: `raw` may contain unescaped quotes. `as_json`: the author writes JSON, not JavaScript.
+    """
+    if "\\" not in raw:
+        return raw
+    path = _DRIVE_PATH.fullmatch(raw) is not None or (":\\" in raw and _DRIVE.search(raw) is not None)
+    if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
+        words = _CONTROL_WORD.match(raw) is not None
+        if path or (words and _FILE_PATH.fullmatch(raw)):
+            raise Refusal(UNCLEAR_PATH)
+        s.control_word = s.control_word or words
+        return scan_string(f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw), 1)[0]
+    s.spend(raw.count("\\") // 3)
+    s.step(_INVALID)
+    inside = _ESCAPE.sub(lambda escape: "`" if escape[1] == "`" else escape[0], raw) if quote == "`" else raw
+    escapes = set(_ESCAPE.findall(inside))
+    if escapes & _CONTINUATIONS:
+        raise Refusal("a backslash before a line break may be text, a continued line or the line break alone")
+    if quote in chars.TYPOGRAPHIC and not escapes.isdisjoint(quote + chars.CLOSERS[quote]):
+        raise Refusal("a backslash before a typographic quote may be text or an escape")
+    code = as_json and any(e[0] in _CODES for e in escapes)
+    if code or any(e not in _KNOWN and (len(e) == 1 or e[0] not in "uxU") for e in escapes):
+        if _DRIVE_PATH.fullmatch(raw):
+            return raw
+        s.literal_codes = s.literal_codes or (code and not path)
+        return _decode_literally(s, inside, quote, escapes, as_json, path)
+    if path:
+        raise Refusal(UNCLEAR_PATH)
+    if quote != "'" and any(_may_be_text(inside, escape, as_json) for escape in _ESCAPE.finditer(inside)):
+        raise Refusal("a backslash before an apostrophe may be text or an escape")
+    s.control_word = s.control_word or _CONTROL_WORD.match(raw) is not None
+    return _joined_pairs(_ESCAPE.sub(_known, inside))
+
+
+def _decode_literally(s: Source, raw: str, quote: str, escapes: set[str], as_json: bool, path: bool) -> str:
+    """Decode a text with an escape that nobody knows: only the escapes of quotes and line ends count in it."""
+    legal = {e for e in escapes if e in "nrt\\" or (e[0] == "u" and len(e) == 5)}
+    if legal and (path or _RELATIVE_PATH.fullmatch(raw)):
+        raise Refusal(UNCLEAR_PATH)
+    if "/" in escapes or (quote != "'" and "'" in escapes):
+        raise Refusal("a backslash before a slash or an apostrophe may be text or an escape")
+    s.control_word = s.control_word or _TRUSTED_WORD.match(raw) is not None
+    # The backslash of a path says nothing about other strings.
+    words = None if path or _FILE_PATH.fullmatch(raw) else (_WORD_IN_JSON if as_json else _WORD).match(raw)
+    s.undoubled = s.undoubled or words is not None
+    return _joined_pairs(_ESCAPE.sub(_trusted, raw))
+
+
+def _as_json(raw: str) -> str:
+    """The JSON string with the meaning of `raw`, whose escapes are only JSON's and apostrophes.
+
+    Escaped backslashes become NUL pairs meanwhile, so that any other backslash belongs to the character behind it.
+    """
+    raw = raw.replace(r"\\", "\0\0").replace(r"\'", "'")
+    if '"' in raw:
+        raw = raw.replace(r"\"", '"').replace('"', r"\"")
+    return '"' + raw.replace("\0\0", r"\\") + '"'
+
+
+def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
+    """Whether an escaped apostrophe may be text: in `it\\'s` the escape is just needless, a shell writes `'\\''`."""
+    if escape[1] != "'":
+        return False
+    before, after = raw[max(0, escape.start() - 1) : escape.start()], raw[escape.end() : escape.end() + 1]
+    if as_json:
+        return not (before.isascii() and before.isalpha() and after.isascii() and after.isalpha())
+    return before == after == "'"
+
+
+def _known(escape: re.Match[str]) -> str:
+    body = escape[1]
+    return _KNOWN[body] if body in _KNOWN else chr(int(body[1:], 16))
+
+
+def _trusted(escape: re.Match[str]) -> str:
+    body = escape[1]
+    if body in _TRUSTED:
+        return _KNOWN[body]
+    return chr(int(body[1:], 16)) if body[0] == "u" and len(body) == 5 else escape[0]
+
+
+def _joined_pairs(text: str) -> str:
+    """Join surrogates that were written as two escapes into one character."""
+    return _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)

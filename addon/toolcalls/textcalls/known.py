@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..mend.names import declared_of, normalize, readings
 from ..tools.check import View
 from ..tools.declared import Tools
 from ..tools.schema import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, NULL, OBJECT, STRING
-from ..tools.spelling import declared_of, normalize, readings
 
 Call = tuple[str | None, str]
 """The declared name, None if no declared tool is meant, and the arguments as JSON text."""

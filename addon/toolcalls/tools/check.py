@@ -54,11 +54,9 @@ class Check:
 
     def admits(self, node: Node, value: Any, depth: int = 0) -> bool | None:
         """Whether the schema admits the value; None if that is not certain."""
-        outer = self._unsure
-        self._unsure = False
+        outer, self._unsure = self._unsure, False
         count = self.violations(node, value, depth)
-        unsure = self._unsure
-        self._unsure = outer
+        unsure, self._unsure = self._unsure, outer
         return False if count else None if unsure else True
 
     def violations(self, node: Node, value: Any, depth: int = 0) -> int:
@@ -72,14 +70,13 @@ class Check:
         if kind not in _CONTAINERS or not value:
             return self._count(node, value, kind, depth)
         key = (id(node), id(value))
-        known = self._known.get(key)
-        if known is None:
+        if key not in self._known:
             outer, self._unsure = self._unsure, False
-            count = self._count(node, value, kind, depth)
-            known = self._known[key] = (count, self._unsure, node, value)
+            self._known[key] = (self._count(node, value, kind, depth), self._unsure, node, value)
             self._unsure = outer
-        self._unsure |= known[1]
-        return known[0]
+        count, unsure, *_ = self._known[key]
+        self._unsure |= unsure
+        return count
 
     def _count(self, node: Node, value: Any, kind: str, depth: int) -> int:
         self._unsure |= node.unknown or depth > _MAX_DEPTH
@@ -91,7 +88,12 @@ class Check:
         if node.limits:
             count += _beyond(node.limits, kind, value)
         if kind == OBJECT:
-            count += self._count_object(node, value, depth)
+            if node.properties or node.additional is not None:
+                other = None if node.key_patterns else node.additional
+                for key, item in value.items():
+                    part = node.properties.get(key, other)
+                    count += 0 if part is None else self.violations(part, item, depth + 1)
+            count += self._count_keys(node, value, depth)
         elif kind == ARRAY:
             count += self._count_array(node, value, depth)
         elif kind == STRING and node.pattern is not None:
@@ -115,19 +117,15 @@ class Check:
         self._unsure |= maybe > 0
         return sure == 1 or (sure == 0 and maybe > 0)
 
-    def _count_object(self, node: Node, value: dict[str, Any], depth: int) -> int:
+    def _count_keys(self, node: Node, value: dict[str, Any], depth: int) -> int:
+        """How often the keys of an object violate the schema, whatever their values are."""
         count = sum(name not in value for name in node.required)
-        surplus = False
-        if node.properties or node.pattern_properties or node.additional is not None or node.closed:
-            for key, item in value.items():
-                parts = node.of_key(key)
-                for part in parts or ():
-                    count += self.violations(part, item, depth + 1)
-                if parts is None:
-                    self._unsure = True
-                elif not parts:
-                    surplus = True
-        return count + (node.closed and surplus)
+        for name, needed in node.dependent.items():
+            count += sum(other not in value for other in needed) if name in value else 0
+        if node.names is not None:
+            count += sum(self.violations(node.names, key, depth + 1) for key in value)
+        self._unsure |= node.key_patterns
+        return count + (node.closed and not value.keys() <= node.properties.keys())
 
     def _count_array(self, node: Node, value: list[Any], depth: int) -> int:
         count = sum(self.violations(part, item, depth + 1) for part, item in zip(node.prefix, value, strict=False))
@@ -183,16 +181,14 @@ class View:
 
     def declares(self, key: str) -> bool:
         """Whether the schema says anything about this key; True if that is not certain."""
-        return key in self.properties or any(part.of_key(key) != [] for part in self.parts)
+        return key in self.properties or any(part.additional is not None or part.key_patterns for part in self.parts)
 
     def child(self, key: str) -> View | None:
-        """The view of a key's value; None if nothing is known about it."""
-        known = self._children.get(key)
-        if known is not None:
-            return known
-        described = [part.of_key(key) for part in self.parts]
-        nodes = [node for nodes in described for node in nodes or ()]
-        if not nodes or None in described:
+        """The view of a key's value; None if nothing is known about it, or not everything."""
+        if key in self._children:
+            return self._children[key]
+        nodes = [node for part in self.parts if (node := part.of_key(key)) is not None]
+        if not nodes or any(part.key_patterns and key not in part.properties for part in self.parts):
             return None
         child = view_of(*nodes)
         if len(nodes) > 1 and key in self.properties:
@@ -215,9 +211,6 @@ class View:
             return self
         branches = [branch for branch in self.unions[0] if kind in possible(branch)]
         return self.chosen(branches[0]) if len(branches) == 1 else self
-
-    def without_unions(self) -> View:
-        return _flat(tuple(map(_bare, self.parts)))
 
     def strings(self) -> tuple[str, ...] | None:
         """All strings that are admitted here; None if they are not enumerated."""

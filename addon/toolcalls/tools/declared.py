@@ -33,19 +33,19 @@ class Tool:
     kind: Kind = "function"
     """`custom`: its input is free text, never JSON to mend. `server`: the host runs it, not the client."""
     namespace: str | None = None
-    _prepared: Node | None = field(default=None, init=False, repr=False, compare=False)
+    _view: View | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def view(self) -> View | None:
+        """What the schema says; None if there is none. It is prepared on first use."""
+        if self._view is None and self.schema is not None and self.kind == "function":
+            self._view = view_of(prepare(self.schema))
+        return self._view
 
     @property
     def prepared(self) -> Node | None:
         """The schema, prepared for checking; None if there is none."""
-        if self._prepared is None and self.schema is not None and self.kind == "function":
-            self._prepared = prepare(self.schema)
-        return self._prepared
-
-    @property
-    def view(self) -> View | None:
-        node = self.prepared
-        return None if node is None else view_of(node)
+        return None if self.view is None else self.view.node
 
     @property
     def shell_like(self) -> bool:
@@ -82,9 +82,10 @@ class Tool:
     def takes_nothing(self) -> bool:
         """Whether it declares that it has no parameters."""
         schema, view = self.schema or {}, self.view
-        if view is None or not view.keys_known or "properties" not in schema or schema.get("additionalProperties"):
+        others = schema.get("additionalProperties") or schema.get("patternProperties")
+        if view is None or not view.keys_known or "properties" not in schema or others:
             return False
-        return not (view.properties or view.required or any(part.pattern_properties for part in view.parts))
+        return not (view.properties or view.required)
 
 
 def _has_default(node: Node) -> bool:
@@ -103,7 +104,7 @@ class Tools:
         outside_first = sorted(tools, key=lambda tool: tool.namespace is not None)
         self._tools = {(tool.namespace, tool.name): tool for tool in outside_first}
         self.index: Any = None
-        """Where `spelling.py` keeps the spellings of these names."""
+        """Where `mend/names.py` keeps the spellings of these names."""
         # Every answer asks this, and answers share the tools.
         self.only_functions = all(tool.kind == "function" for tool in self)
 

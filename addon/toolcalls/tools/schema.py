@@ -8,12 +8,12 @@ would report. Nodes are never changed afterwards.
 from __future__ import annotations
 
 import json
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
-
-from .patterns import Pattern, prepare_pattern
 
 NULL: Final = "null"
 BOOLEAN: Final = "boolean"
@@ -43,10 +43,16 @@ class Node:
     one_of: tuple[Node, ...] = ()
     properties: dict[str, Node] = field(default_factory=dict)
     required: tuple[str, ...] = ()
-    pattern_properties: tuple[tuple[Pattern, Node], ...] = ()
     additional: Node | None = None
+    """The schema of every other property."""
     closed: bool = False
     """Whether additionalProperties is false."""
+    key_patterns: bool = False
+    """Whether there are patternProperties, so that nothing is certain about keys that are not in `properties`."""
+    names: Node | None = None
+    """propertyNames."""
+    dependent: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """dependentRequired."""
     prefix: tuple[Node, ...] = ()
     items: Node | None = None
     pattern: Pattern | None = None
@@ -67,16 +73,9 @@ class Node:
     view: Any = None
     """Where `check.py` keeps the view of this node."""
 
-    def of_key(self, key: str) -> list[Node] | None:
-        """The schemas for the value of a key; None if that is not certain."""
-        found = [self.properties[key]] if key in self.properties else []
-        for pattern, node in self.pattern_properties:
-            matches = pattern.matches(key)
-            if matches is None:
-                return None
-            if matches:
-                found.append(node)
-        return found or ([] if self.additional is None else [self.additional])
+    def of_key(self, key: str) -> Node | None:
+        """The schema for the value of a key; None if there is none, or if it is not certain (`key_patterns`)."""
+        return self.properties.get(key, None if self.key_patterns else self.additional)
 
     def compile(self) -> None:
         """Compute what makes checking fast, once all other fields are set."""
@@ -87,8 +86,8 @@ class Node:
 
 
 _RESTRICTIONS: Final = (
-    *("parts", "unions", "unknown", "nullable", "enum", "properties", "required"),
-    *("pattern_properties", "additional", "closed", "prefix", "items", "pattern", "limits"),
+    *("parts", "unions", "unknown", "nullable", "enum", "properties", "required", "additional", "closed"),
+    *("key_patterns", "names", "dependent", "prefix", "items", "pattern", "limits"),
 )
 """Whatever says more about a value than its types."""
 
@@ -177,7 +176,7 @@ _NEVER_EMPTY: Final = frozenset(
 _UNKNOWN_KEYWORDS: Final = frozenset(
     {
         *("$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems", "dependentSchemas", "extends"),
-        *("not", "if", "contains", "uniqueItems", "multipleOf", "propertyNames", "dependentRequired", "dependencies"),
+        *("not", "if", "contains", "uniqueItems", "multipleOf", "dependencies"),
     }
 )
 _LIMITS: Final = (
@@ -242,19 +241,19 @@ class _Preparation:
         node.items = self._node(schema[items]) if items in schema else None
 
     def _fill_object(self, node: Node, schema: dict[str, Any]) -> None:
-        properties, patterns = schema.get("properties"), schema.get("patternProperties")
+        properties, dependent = schema.get("properties"), schema.get("dependentRequired")
         if isinstance(properties, dict):
             node.properties = {name: self._node(part) for name, part in properties.items()}
-        if isinstance(patterns, dict):
-            node.pattern_properties = tuple(
-                (prepare_pattern(source), self._node(part)) for source, part in patterns.items()
-            )
-        if isinstance(schema.get("required"), list):
-            node.required = tuple(dict.fromkeys(name for name in schema["required"] if isinstance(name, str)))
+        node.required = _names(schema.get("required"))
         additional = schema.get("additionalProperties", True)
-        node.closed = additional is False
+        node.key_patterns = bool(schema.get("patternProperties"))
+        node.closed = additional is False and not node.key_patterns
         if isinstance(additional, dict) and additional:
             node.additional = self._node(additional)
+        if "propertyNames" in schema:
+            node.names = self._node(schema["propertyNames"])
+        if isinstance(dependent, dict):
+            node.dependent = {name: _names(needed) for name, needed in dependent.items()}
 
     def _resolve(self, reference: object) -> Node:
         target = self._root
@@ -269,6 +268,10 @@ class _Preparation:
             else:
                 return self._node(None)
         return self._node(target)
+
+
+def _names(listed: object) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in listed if isinstance(name, str))) if isinstance(listed, list) else ()
 
 
 def _fill_value(node: Node, schema: dict[str, Any]) -> None:
@@ -306,3 +309,61 @@ def _members(members: list[Any], among: Members | None) -> Members | None:
         return Members([member for member in members if among is None or member in among])
     except (RecursionError, TypeError, ValueError):
         return None
+
+
+# A declared `pattern` is foreign code with a running time of its own. One without nested repetition is run on a short
+# string; for all others the result is unknown.
+
+_MAX_PATTERN = 300
+_MAX_STEPS = 200_000
+_MAX_OPTIONAL = 4
+_MAX_CHOICES_ON_EMPTY = 8
+_MAX_BARS = 60
+
+_ATOM = re.compile(r"\\[^1-9]|\[\^?\]?(?>\\.|[^\]\\])*+\]", re.DOTALL)
+"""An escape that is no back-reference, or a character class."""
+# Look-around, named groups, flags, back-references, and groups that are repeated often.
+_NEVER = re.compile(r"\(\?[^:]|\\|\)\{(?!0*[0-4]\})\d")
+_REPETITION = re.compile(r"[*+]|\{\d+,\d*\}")
+_NESTED = re.compile(r"\)(?:[*+]|\{\d)")
+# After a quantifier it only means "as few as possible".
+_OPTIONAL = re.compile(r"(?<![*+?])\?")
+
+
+@dataclass(slots=True, frozen=True)
+class Pattern:
+    regex: re.Pattern[str] | None
+    longest: int
+    """The length of text up to which the pattern is safe to run; -1 if not even on the empty string."""
+
+    def matches(self, text: str) -> bool | None:
+        """Whether the pattern is found in the text; None if running it might stall."""
+        if self.regex is None or len(text) > self.longest:
+            return None
+        return self.regex.search(text) is not None
+
+
+def prepare_pattern(source: object) -> Pattern:
+    longest = _longest_safe_text(source) if isinstance(source, str) and len(source) <= _MAX_PATTERN else -1
+    if not isinstance(source, str) or longest < 0:
+        return Pattern(None, -1)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return Pattern(re.compile(source), longest)
+    except (re.error, RecursionError, OverflowError, ValueError):
+        return Pattern(None, -1)
+
+
+def _longest_safe_text(source: str) -> int:
+    """The length up to which a search cannot stall: backtracking costs about n to the number of open repetitions."""
+    plain = _ATOM.sub("x", source)
+    bars = plain.count("|")
+    if bars > _MAX_BARS or _NEVER.search(plain):
+        return -1
+    plain = plain.replace("(?:", "(")
+    repetitions, optional = len(_REPETITION.findall(plain)), len(_OPTIONAL.findall(plain))
+    if _NESTED.search(plain) or optional > _MAX_OPTIONAL:
+        return 0 if repetitions + optional + bars <= _MAX_CHOICES_ON_EMPTY else -1
+    power = repetitions + (0 if source.startswith("^") and not bars else 1)
+    return min(4096, int((_MAX_STEPS / (1 + bars)) ** (1 / max(power, 1)) / (1 + optional)))
