@@ -12,7 +12,7 @@ from json import dumps
 from typing import Final
 
 from .mend.strict import read_inside
-from .textcalls.formats import OPENERS, PREFIXES
+from .textcalls.formats import BEGINNINGS, OPENERS
 from .textcalls.wrappers import ENDS
 
 
@@ -35,7 +35,7 @@ _MAY_GO_ON: Final = (*(first.encode() for first in _FIRSTS), b".")
 _MATTERS: Final = re.compile(b"|".join([*map(re.escape, _MARKS), *(re.escape(end) + rb"\Z" for end in _MAY_GO_ON)]))
 _LONG: Final = 256
 """From this size on, looking for each mark takes less time than one pattern for all."""
-_BEGINNINGS: Final = frozenset(beginning.encode() for beginning in PREFIXES)
+_BEGINNINGS: Final = frozenset(beginning.encode() for beginning in BEGINNINGS)
 """Lines that may become the beginning of a call."""
 _VARYING: Final = re.compile(
     rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?("[^"\\]*"|[0-9]+)'

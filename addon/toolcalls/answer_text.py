@@ -142,7 +142,7 @@ class AnswerText:
         if not self.examines or not self._sizes.may_search(len(text)):
             return True
         search = self._begun()
-        structure = search.structure_at_end().copy()
+        structure = search.structure.copy()
         structure.add(waiting + text)
         return search.off or not structure.may_begin()
 
@@ -158,13 +158,13 @@ class AnswerText:
         request, policy = self._request, self._policy
         structure = None
         if self._last is not None and not reasoning:
-            structure = self._last.structure_at_end()
+            structure = self._last.structure
             structure.end_block()
         return Search(
             self._tools,
             max_held=policy.max_held_bytes,
             resolve=self._declared,
-            texts=lambda: None if request.read_by_model.overflows else request.read_by_model.texts,
+            texts=lambda: request.read_by_model.texts,
             # If the request asked for JSON, a message of nothing but JSON is that answer, not a call.
             weak=not request.json_wanted,
             whole=policy.text_calls == "whole",

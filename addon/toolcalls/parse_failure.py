@@ -190,6 +190,8 @@ def _json(text: bytes | str) -> Any:
 def _was_read(name: str, arguments: str, request: Request) -> bool:
     """Whether the model was given the call to read, or just its arguments: the error quotes no markup."""
     known, texts = Known(request.tools), request.read_by_model.texts
+    if texts is None:
+        return True
     value = mend_arguments(arguments, Finish.CUT).value
     text = arguments if value is None else json.dumps(value)
     bare = _without_space(arguments), _without_space(text)

@@ -77,7 +77,7 @@ class ResponsesSocket:
         self._request |= {key: request.get(key) or known.get(key) for key in _KEPT}
         self._request |= {"input": additional or known.get("input"), "stream": True}
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
-        self._remember_texts(*ReadByModel.of_request(request).texts)
+        self._remember_texts(*(ReadByModel.of_request(request).texts or ()))
         self._seed = seed_of(text.encode("utf-8", "replace"))
         self._remember_ids(used_ids(request))
         self._response = None
@@ -145,7 +145,8 @@ class ResponsesSocket:
     def _remember_texts(self, *texts: str) -> None:
         """Remember what the model was given to read, including what the last answer added."""
         read_by_model = self._read_by_model if self._response is None else self._response.read_by_model
-        self._read_by_model = ReadByModel(_newest([*read_by_model.texts, *texts][-_MOST_TEXTS:], _MOST_TEXTS_LENGTH))
+        known = [*(read_by_model.texts or ()), *texts][-_MOST_TEXTS:]
+        self._read_by_model = ReadByModel(_newest(known, _MOST_TEXTS_LENGTH))
 
     def _remember_ids(self, ids: Iterable[str]) -> None:
         for identity in ids:

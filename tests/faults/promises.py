@@ -196,7 +196,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + 'textcalls/held.py', '                if self._foreign or OPENER.match(text, at) is None:\n                    goes_on', '                if self._foreign or OPENER.match(text, at) is None:\n                    return\n                    goes_on'),),
+        ((ENGINE + 'textcalls/held.py', '        if self._foreign or OPENER.match(text, at) is None:\n            goes_on', '        if self._foreign or OPENER.match(text, at) is None:\n            return False\n            goes_on'),),
     ),
     Mutation(
         "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",

@@ -25,6 +25,7 @@ INPUTS = {
     "meant": 1_000,
     "meant-calls": 500,
     "meant-text": 500,
+    "written": 1_000,
     "arguments": 1_000,
     "text": 150,
     "document": 400,

@@ -12,6 +12,9 @@ from tests.must_not_run.wires import Said, runnable
 from tests.textcalls.declared import back, calls_of, scan
 
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+FORGIVING = tuple(family for family in FAMILIES if family.name != "minimax M3")
+"""The tags of MiniMax M3 are special tokens, which no model half forgets: where one is missing, it is text."""
+every_forgiving_family = pytest.mark.parametrize("family", FORGIVING, ids=lambda family: family.name)
 
 
 def found(text: str, finished: bool = True) -> list[tuple[str, Any]]:
@@ -23,39 +26,39 @@ def found(text: str, finished: bool = True) -> list[tuple[str, Any]]:
     return [(call.name, json.loads(call.arguments)) for call in calls_of(out)]
 
 
-@every_family
+@every_forgiving_family
 def test_the_end_of_the_block_ends_a_value_without_a_closer(family: Family) -> None:
     text = family.begin("Bash") + family.open("command") + "ls -la" + family.end
     assert found(text) == [("Bash", {"command": "ls -la"})]
 
 
-@every_family
+@every_forgiving_family
 def test_its_own_line_end_is_not_part_of_a_value_without_a_closer(family: Family) -> None:
     text = family.begin("Read") + family.open("file_path") + "src/a.py\n  " + family.end + "\n"
     assert found(text) == [("Read", {"file_path": "src/a.py"})]
 
 
-@every_family
+@every_forgiving_family
 @pytest.mark.parametrize("gap", ["", "\n", "\n    "])
 def test_the_opener_of_a_declared_parameter_ends_a_value_without_a_closer(family: Family, gap: str) -> None:
     text = family.begin("Bash") + family.open("command") + "make all" + gap + family.written("timeout", "50")
     assert found(text + family.end) == [("Bash", {"command": "make all", "timeout": 50})]
 
 
-@every_family
+@every_forgiving_family
 def test_no_closer_at_all_but_that_of_the_block(family: Family) -> None:
     text = family.begin("Edit") + family.open("file_path") + "a.py" + family.open("old_string") + "x"
     text += family.open("new_string") + "y" + family.end
     assert found(text) == [("Edit", {"file_path": "a.py", "old_string": "x", "new_string": "y"})]
 
 
-@every_family
+@every_forgiving_family
 def test_a_closed_parameter_before_one_that_is_not(family: Family) -> None:
     text = family.begin("Read") + family.written("limit", "3") + family.open("file_path") + "a" + family.end
     assert found(text) == [("Read", {"limit": 3, "file_path": "a"})]
 
 
-@every_family
+@every_forgiving_family
 def test_a_closer_is_forgotten_only_where_the_answer_ends(family: Family) -> None:
     broken = family.begin("Bash") + family.open("command") + "ls" + family.end
     whole = family.call("Read", file_path="a")
@@ -65,6 +68,28 @@ def test_a_closer_is_forgotten_only_where_the_answer_ends(family: Family) -> Non
     # Several blocks in one wrapper.
     blocks = broken.removesuffix(family.wrapper[1]) + "\n" + whole.removeprefix(family.wrapper[0])
     assert found(blocks) == []
+
+
+M = "]<]minimax[>["
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(
+            f"ls]{closer}"
+            for closer in ("]<]minimax[>[</command", "]<]minimax[>[/command>", "]<]minimax[>[<command>")
+        ),
+        *("ls]<]minimax[</command>", "ls<]minimax[>[</command>", "ls]minimax[>[</command>", "ls</command>", "ls"),
+        *(f"ls{M}</command>{M}</command>", f"ls{M}<timeout>5{M}</command>", f"ls{M}</timeout>", f"{M}</command>ls"),
+    ],
+)
+def test_where_a_tag_of_minimax_m3_is_lost_or_broken_it_is_text(value: str) -> None:
+    begin, end = f'{M}<tool_call>\n{M}<invoke name="Bash">', f"{M}</invoke>\n{M}</tool_call>"
+    written = f"{M}<timeout>5{M}</timeout>"
+    for text in (f"{M}<command>{value}", f"{M}<command>{value}{written}", f"{written}{M}<command>{value}"):
+        assert found(begin + text + end) == [], text
+    assert found(f"{begin}{M}<command>ls{M}</command>{written}{end}") == [("Bash", {"command": "ls", "timeout": 5})]
 
 
 REFUSED = {
@@ -169,7 +194,7 @@ WIRES = {
 }
 
 
-@pytest.mark.parametrize("family", FAMILIES[::3], ids=lambda family: family.name)
+@pytest.mark.parametrize("family", FORGIVING[::3], ids=lambda family: family.name)
 @pytest.mark.parametrize("name", WIRES)
 def test_on_every_protocol(family: Family, name: str) -> None:
     pattern, expected = WIRES[name]

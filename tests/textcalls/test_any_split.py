@@ -177,6 +177,7 @@ CUTS = {
     "a turn behind a closer of reasoning": (f"Human: a</think>\n{LS}", 0),
     "a channel of reasoning": (f"Ok.\n<|channel|>analysis<|message|>Hm.\n{LS}", 0),
     "a channel for the user": (f"<|channel|>analysis<|message|>Hm.<|channel|>final<|message|>{LS}", 1),
+    "a word of Python": ('[Bash(command="ls", timeout=None)]', 1),
     "reasoning with a tag in an attribute": (f"Ok.\n\\<think>\n{LS}", 0),
 }
 """Texts, and how many calls are in each."""

@@ -43,6 +43,8 @@ CONDITIONS: dict[str, tuple[str, str, bool]] = {
     "tokens behind": ("", "<|im_end|>\n", RUNS),
     "in a fence": ("Like this:\n```\n", "\n```\n", IS_TEXT),
     "in a fence that never ends": ("Like this:\n```xml\n", "", IS_TEXT),
+    "in a fence behind a character that nobody sees": ("Like this:\n\u200b~~~\n\n", "", IS_TEXT),
+    "in a fence that such a fence does not close": ("Like this:\n~~~\n\u200d~~~\n\n", "", IS_TEXT),
     "behind a fence that ended": ("```\nls\n```\n", "", RUNS),
     "in a paragraph with an open backtick": ("Write `a\n", "", IS_TEXT),
     "in a paragraph with closed backticks": ("Write `a`\n", "", RUNS),

@@ -45,15 +45,13 @@ class ReadByModel:
         return cls(_texts_of(request))
 
     @property
-    def texts(self) -> tuple[str, ...]:
+    def texts(self) -> tuple[str, ...] | None:
+        """All that was read; None if there was more than is kept: then every call counts as read."""
         self._texts = tuple(self._texts)
         before = self._before.texts if self._before is not None else ()
+        if before is None or self._length > _MOST_IN_ANSWER:
+            return None
         return (*before, *self._texts, *self._results)
-
-    @property
-    def overflows(self) -> bool:
-        """Whether there was more to read than is kept: then every call counts as read."""
-        return self._length > _MOST_IN_ANSWER or (self._before is not None and self._before.overflows)
 
     def add_results(self, entry: object) -> None:
         """Note a block, item or part of the answer: results of the host's own tools are read by the model."""

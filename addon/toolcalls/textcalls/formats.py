@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
+from ..mend.lexer import end_of
 from .gemma import read_gemma
-from .json_calls import read_json, skip_space
+from .json_calls import read_json
 from .known import Call, CutOff, Known
-from .minimax import read_arrows
+from .minimax import read_arrows, read_elements
 from .python_calls import read_python
 from .tags import read_tags
 from .tokens import BEHIND_A_CALL, skip_tokens
@@ -28,7 +29,7 @@ Reader = Callable[["Row", re.Match[str], Known, bool], "tuple[list[Call], int] |
 where the text ends inside the call. The last argument: nothing follows the text, so that closers may be missing."""
 
 _MAY_BEGIN = re.compile(r"[<\[`\]◁&|]")
-_NONE = re.compile(r"(?!)")
+_SPACE, _NONE = re.compile(r"\s*+"), re.compile(r"(?!)")
 
 
 @dataclass(slots=True, frozen=True)
@@ -63,19 +64,17 @@ class Row:
     opener: str = field(init=False)
     whole_head: re.Pattern[str] = field(init=False)
     """An opener and the head behind it."""
+    shut: re.Pattern[str] = field(init=False)
     closer: re.Pattern[str] = field(init=False)
+    """The closer, and with the white space before it."""
 
     def __post_init__(self) -> None:
         opener = "|".join(map(re.escape, self.openers))
         head = f"(?:{opener}){self.head}" if opener else self.head
         object.__setattr__(self, "opener", re.sub(r"\(\?P<\w+>", "(?:", head) if self.param else opener)
         object.__setattr__(self, "whole_head", re.compile(head))
+        object.__setattr__(self, "shut", re.compile(self.end) if self.end else _NONE)
         object.__setattr__(self, "closer", re.compile(rf"\s*+(?:{self.end})") if self.end else _NONE)
-
-    @property
-    def nested(self) -> bool:
-        """The closers of values are named, so that there may be elements in them."""
-        return "shut_key" in self.param_end
 
     def end_at(self, text: str, at: int, final: bool) -> int | None:
         """Where the call ends whose arguments end here; None if what follows shows that it is none."""
@@ -99,7 +98,7 @@ class Row:
     @staticmethod
     def touches_call(text: str, at: int) -> bool:
         """Whether nothing but tokens stands between this place and the head of a call."""
-        return OPENER.match(text, skip_space(text, skip_tokens(text, at)[0])) is not None
+        return OPENER.match(text, end_of(_SPACE, text, skip_tokens(text, at)[0])) is not None
 
 
 def is_special(opener: str) -> bool:
@@ -248,9 +247,9 @@ TABLE: tuple[Row, ...] = (
         '<｜DSML｜invoke name="read">\n<｜DSML｜parameter name="path" string="true">a.py</｜DSML｜parameter>\n'
         "</｜DSML｜invoke>",
         rf"{_D_END}invoke>", rf"{_D}parameter{_KEYED}", rf"{_D_END}parameter>"),
-    Row("minicpm5", read_tags, ("<function",), r"[\sĠ]?name=[\"']?(?P<name>[\w.:/-]{1,128})[\"']?(?P<closed>/?)>",
+    Row("minicpm5", read_tags, ("<function",), r"[\sĠ]{0,4}name=[\"']?(?P<name>[\w.:/-]{1,128})[\"']?(?P<closed>/?)>",
         '<function name="read"><param name="path">a.py</param></function>', "</function>",
-        r"<param(?:eter)?[\sĠ]?name=[\"']?(?P<key>[^<>\n\"']{1,128})[\"']?>", "</param(?:eter)?>",
+        r"<param(?:eter)?[\sĠ]{0,4}name=[\"']?(?P<key>[^<>\n\"']{1,128})[\"']?>", "</param(?:eter)?>",
         weak=True, bare=True),
     Row("tool-tag", read_tags, ("<tool>",),
         rf"\s*<(?:tool_)?name>{_N}</(?:tool_)?name>\s*<(?:arguments|parameters|args|input)>",
@@ -298,10 +297,9 @@ TABLE: tuple[Row, ...] = (
     Row("functiongemma", read_gemma, ("<start_function_call>",), r"\s*call:(?P<name>[\w.:-]+)(?=\{)",
         "<start_function_call>call:read{path:<escape>a.py<escape>}<end_function_call>",
         "<end_function_call>", "<escape>"),
-    Row("minimax-m3", read_tags, ("]<]minimax[>[<invoke",), r"\s+name=\"(?P<name>[^\"]+)\">",
+    Row("minimax-m3", read_elements, ("]<]minimax[>[<invoke",), r"\s+name=\"(?P<name>[^\"]+)\">",
         ']<]minimax[>[<invoke name="read">]<]minimax[>[<path>a.py]<]minimax[>[</path>]<]minimax[>[</invoke>',
-        r"\]<\]minimax\[>\[</invoke>", r"\]<\]minimax\[>\[<(?P<key>[\w.:-]+)>",
-        r"\]<\]minimax\[>\[</(?!(?:invoke|tool_call)>)(?P<shut_key>[\w.:-]+)>"),
+        r"\]<\]minimax\[>\[</invoke>", must_close=True),
     Row("minimax-m2", read_arrows, ("[TOOL_CALL]",), r"\s*\{\s*tool\s*=>\s*[\"'](?P<name>[^\"']+)[\"']",
         '[TOOL_CALL]{tool => "read", args => {--path "a.py"}}[/TOOL_CALL]', r"\[/TOOL_CALL\]"),
     # At the beginning of a line.
@@ -352,8 +350,13 @@ def one_of(literals: Iterable[str]) -> str:
 OPENER = re.compile(one_of(OPENERS))
 """An opener; the longest that begins here."""
 OPENER_OR_END = re.compile(one_of((*OPENERS, *ENDS)))
-PREFIXES = frozenset(opener[:size] for opener in OPENERS for size in range(1, len(opener) + 1))
-"""The beginnings of openers, and openers: a longer one may begin like a shorter one."""
+BEGINNINGS = {
+    opener[:size]: is_special(opener)
+    for opener in sorted(OPENERS, key=is_special)
+    for size in range(1, len(opener) + 1)
+}
+"""What openers begin with, openers too, for a longer one may begin like a shorter one; whether one of them is a
+special token."""
 AT_LINE = frozenset(opener for opener, rows in _BY_OPENER.items() if rows and all(row.line for row in rows))
 _SECTION = re.compile(
     rf"(?:{one_of(SECTIONS)}|<tool_calls{_NONCED}>|{_D}(?:function_calls|tool_calls?|calls|tool_use)>"

@@ -1,148 +1,101 @@
 """Gemma 4 `call:N{k:<|"|>v<|"|>,n:1}` and FunctionGemma with `<escape>`: objects and lists whose keys are bare, and
-whose strings stand between marks of their own or between plain quotes."""
+whose strings stand between marks of their own or between plain quotes. They are written as JSON, and read as that."""
 
 from __future__ import annotations
 
 import json
 import re
+from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from .known import Bare, Call, CutOff, Known, write
+from .known import Bare, Call, CutOff, Known, read, write
 
 if TYPE_CHECKING:
     from .formats import Row
 
-_DEPTH = 64
-_KEY = re.compile(r"\s*+(?:<\|\"\|>|<escape>|[\"'])?([\w.$-]{1,128})(?:<\|\"\|>|<escape>|[\"'])?\s*+:\s*+")
-_SPACE = re.compile(r"\s*+")
-_END = {"}": re.compile(r"[,}]"), "]": re.compile(r"[,\]]")}
-_IN_BARE = re.compile(r"[\"'`{}\[\]<\n]")
-_PLAIN = re.compile(r'"[^"\\]*+(?>\\.[^"\\]*+)*+"', re.DOTALL)
-_UNTYPED = (int, float, bool, type(None))
+_KEY = re.compile(r"\s*+(?:<\|\"\|>|<escape>|[\"'])?([\w.$-]{1,128})(?:<\|\"\|>|<escape>|[\"'])?\s*+:")
+_LONGEST_WORD, _LONGEST_TOKEN = 180, 200
 
 
 def read_gemma(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
     text, name = head.string, known.resolve(head["name"])
     if name is None:
         return None
-    declared = set(known.declared(name))
-    reader = _Literals(text, head.end(), row.param, row.closer, declared)
     try:
-        value = reader.object(0)
+        written, at = _as_json(text, head.end(), row)
+        value = json.loads(written, object_pairs_hook=_object, strict=False)
     except CutOff:
         if final:
             return None
         raise
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    view = known.view(name)
-    arguments = {key: known.value(view, key, _plain(one)) for key, one in value.items()}
-    end = row.end_at(text, reader.at, final)
+    declared, view = set(known.declared(name)), known.view(name)
+    if any(type(before) is Bare and key not in declared for (_, before), (key, _) in pairwise(value.items())):
+        return None  # the comma before the key was part of a text without quotes
+    values = {key: one if type(one) is Bare else _nested(one) for key, one in value.items()}
+    arguments = {key: known.value(view, key, one) for key, one in values.items()}
+    end = row.end_at(text, at, final)
     if end is None or (row.weak and not known.takes(name, arguments, weak=True)):
         return None
     return [(name, write(arguments))], end
 
 
-class _Literals:
-    """A parser for `{k:v,…}` and `[v,…]`. Raises ValueError where the text is neither, CutOff where it ends."""
-
-    __slots__ = ("_declared", "_end", "_mark", "_text", "at")
-
-    def __init__(self, text: str, at: int, mark: str, end: re.Pattern[str], declared: set[str]) -> None:
-        self._text, self.at, self._mark, self._end, self._declared = text, at, mark, end, declared
-
-    def object(self, depth: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        last: Any = None
-        self.at += 1
-        while not self._closed("}", bool(found)):
-            key = _KEY.match(self._text, self.at)
-            if key is None:
-                raise CutOff if len(self._text) - self.at < 140 and "{" not in self._text[self.at :] else ValueError
-            if type(last) is Bare and not depth and (key[1] not in self._declared or key[1] in found):
-                raise ValueError  # the comma before it was part of a text without quotes
-            self.at = key.end()
-            last = self._value(depth + 1, "}")
-            if found.setdefault(key[1], last) != last:
-                raise ValueError
-        return found
-
-    def _array(self, depth: int) -> list[Any]:
-        found: list[Any] = []
-        self.at += 1
-        while not self._closed("]", bool(found)):
-            found.append(self._value(depth + 1, "]"))
-        return found
-
-    def _value(self, depth: int, bracket: str) -> Any:
-        text = self._text
-        if depth > _DEPTH:
-            raise ValueError
-        self._skip()
-        if text.startswith(self._mark, self.at):
-            return self._string(len(self._mark))
-        opened = text[self.at : self.at + 1]
-        if opened == "{":
-            return self.object(depth)
-        if opened == "[":
-            return self._array(depth)
-        if opened == '"':
-            quoted = _PLAIN.match(text, self.at)
-            if quoted is None:
-                raise CutOff
-            self.at = quoted.end()
-            return json.loads(quoted[0], strict=False)
-        end = _END[bracket].search(text, self.at)
-        if end is None:
-            raise CutOff
-        bare = text[self.at : end.start()].strip()
-        self.at = end.start()
-        if not bare or _IN_BARE.search(bare):
-            raise ValueError
-        return Bare(bare)
-
-    def _string(self, size: int) -> str:
-        end = self._text.find(self._mark, self.at + size)
-        if end < 0:
-            raise CutOff
-        value = self._text[self.at + size : end]
-        self.at = end + size
-        if self._end.search(value) and "call:" not in value:
-            raise ValueError  # a mark was forgotten, and the string has swallowed the end of its call
-        return value
-
-    def _closed(self, bracket: str, comma: bool) -> bool:
-        """Move past the closing bracket, or to the next entry. `comma`: one must come before it."""
-        self._skip()
-        separated = self._text.startswith(",", self.at)
-        if separated:
-            self.at += 1
-            self._skip()
-        if self.at >= len(self._text):
-            raise CutOff
-        if self._text[self.at] == bracket:
-            self.at += 1
-            return True
-        if separated != comma:
-            raise ValueError
-        return False
-
-    def _skip(self) -> None:
-        self.at = _SPACE.match(self._text, self.at).end()  # type: ignore[union-attr]
+@cache
+def _values(mark: str) -> re.Pattern[str]:
+    mark = re.escape(mark)
+    return re.compile(
+        rf"\s*+(?:(?P<mark>[{{\[,]|(?:,\s*+)?[}}\]])|{mark}(?P<marked>(?s:.*?)){mark}"
+        r'|(?P<quoted>"[^"\\]*+(?>\\(?s:.)[^"\\]*+)*+")'
+        rf"|(?P<bare>[^\s,{{}}\[\]\"'`<][^,{{}}\[\]\"'`<\n]{{0,{_LONGEST_WORD}}}+(?=[,}}\]])))"
+    )
 
 
-def _plain(value: Any) -> Any:
-    """A value whose words without quotes are read where they are nested; the outermost is typed by its schema."""
-    if isinstance(value, dict):
-        return {key: _nested(entry) for key, entry in value.items()}
-    return [_nested(entry) for entry in value] if isinstance(value, list) else value
+def _as_json(text: str, at: int, row: Row) -> tuple[str, int]:
+    """The object that begins here as JSON, and where it ends. A word without quotes is the value of an empty key.
+
+    Raises ValueError where it is no object, CutOff where the text ends in it.
+    """
+    out: list[str] = []
+    opened, before_key = "", False
+    while True:
+        if before_key and (key := _KEY.match(text, at)) is not None:
+            out.append(f'"{key[1]}":')
+            at = key.end()
+        token = _values(row.param).match(text, at)
+        if token is None:
+            rest = text[at : at + 2 * _LONGEST_TOKEN].lstrip()
+            raise CutOff if rest.startswith((row.param, '"')) or len(rest) < _LONGEST_TOKEN else ValueError
+        at, before_key = token.end(), False
+        if token["mark"]:
+            mark = token["mark"][-1]
+            out.append(mark)
+            opened = opened + mark if mark in "{[" else opened[: -1 if mark in "}]" else None]
+            before_key = mark in "{," and opened[-1:] == "{"
+            if not opened:
+                return "".join(out), at
+        elif (value := token["marked"]) is not None:
+            if row.shut.search(value) and "call:" not in value:
+                raise ValueError  # a mark was forgotten, and the string has swallowed the end of its call
+            out.append(json.dumps(value))
+        else:
+            out.append(token["quoted"] or json.dumps({"": token["bare"].strip()}))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Any:
+    """An object in which no name has two values; or the word without quotes that it stands for."""
+    found = dict(pairs)
+    if any(found[key] != value for key, value in pairs):
+        raise ValueError
+    return Bare(found[""]) if "" in found else found
 
 
 def _nested(value: Any) -> Any:
-    if not isinstance(value, Bare):
-        return _plain(value)
-    try:
-        found = json.loads(value)
-    except ValueError:
-        return str(value)
-    return found if isinstance(found, _UNTYPED) else str(value)
+    """A value whose words without quotes are read: no schema types them."""
+    if isinstance(value, dict):
+        return {key: _nested(entry) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [_nested(entry) for entry in value]
+    found = read(value) if type(value) is Bare else value
+    return str(value) if found is None and value not in (None, "null") else found

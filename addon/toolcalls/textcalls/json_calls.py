@@ -10,8 +10,9 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..mend.lexer import end_of, next_quote
 from .known import Call, CutOff, Known
 from .python_calls import decode_string as decode_python
 
@@ -25,83 +26,73 @@ LIST_KEY = "tool_calls"
 OTHER_KEYS = ("id", "type", "tool_call_id", "call_id", "index", "role", "namespace")
 _OF_A_CALL = frozenset((*NAME_KEYS, *ARGUMENT_KEYS, *OTHER_KEYS))
 TYPES = ("", "function", "function_call", "tool", "tool_call", "tool_use", "custom", "mcp")
+_ITS_WORDS = {"type": TYPES, "role": ("", "assistant", "model")}
 _QUOTES = "\"'"
 _STRUCTURE = re.compile(r"[\"'{}\[\]<`]")
-_INSIDE = {mark: re.compile(rf"[^{mark}\\]*+(?>\\.[^{mark}\\]*+)*+", re.DOTALL) for mark in _QUOTES}
-"""A string up to its next quote, or up to a backslash with nothing after it."""
 _SPACE = re.compile(r"\s*+")
+_BETWEEN, _COLON = re.compile(r"[\s,;]*+"), re.compile(r"\s*+:\s*+")
 _BARE = re.compile(r"[^,}\]\s]*+")
 _KEY = re.compile(r"""[^\s:,{}\[\]"']++""")
 _NEXT = re.compile(r"\s*+[;,]?\s*+(?=\{|\[\s*[{\[])")
 _SURPLUS = re.compile(r"\s*+[}\]]{1,4}+")
-_FENCE = re.compile(r"\s*+(?:```\w*+\s*+)?")
+_FENCE, _FENCE_END = re.compile(r"\s*+(?:```\w*+\s*+)?"), re.compile(r"(?:\s*+```)?")
 _NO_STOP = re.compile(r"(?!)")
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
 def read_json(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
     """The calls behind a head: arguments, if the head named the tool; else objects or lists of them."""
-    text, at = head.string, head.end()
-    written = head.groupdict().get("name")
-    if written is not None:
-        return _read_arguments(row, text, at, written, known, final)
+    text, at, written = head.string, head.end(), head.groupdict().get("name")
+    named = known.resolve(written, spelled=row.weak) if written is not None else None
+    if written is not None and named is None and not written.strip(": ").isdigit():
+        return None
     calls: list[Call] = []
+    found: list[tuple[str, str]] | None
     while True:
-        fence = _FENCE.match(text, at) if "`" not in row.end else None
-        at = fence.end() if fence else at
-        end = value_end(text, at, row.closer, final=final, outer=known.forgives and not (row.weak or row.keyed))
-        found = (keyed_calls_of if row.keyed else calls_of)(text[at:end]) if end is not None else None
-        if end is None or found is None:
+        begin, at = at, end_of(_FENCE if written is None and "`" not in row.end else _SPACE, text, at)
+        if written is not None and row.closer.match(text, at):
+            found, end = [(written, "{}")], at
+        else:
+            outer = written is None and known.forgives and not (row.weak or row.keyed)
+            end = value_end(text, at, row.shut, final=final, outer=outer) or at
+            if written is None:
+                found = (keyed_calls_of if row.keyed else calls_of)(text[at:end])
+            else:
+                arguments = object_of(text[at:end])
+                found = [(written, arguments)] if arguments is not None and end > at else None
+        if not found:
             return None
         for name, arguments in found:
-            call = known.strict(name) if row.weak else known.resolve(name)
+            call = (
+                named or known.by_arguments(arguments)
+                if written is not None
+                else known.resolve(name, spelled=row.weak)
+            )
             keys = keys_of(arguments)
-            if keys is None or (row.weak and call is None) or not known.takes(call, keys, weak=row.weak):
+            no_tool = call is None and (row.weak or written is not None)
+            if keys is None or no_tool or not known.takes(call, keys, weak=row.weak):
                 return None
             calls.append((call, arguments))
-        if fence and fence[0].strip():
-            end = _over(text, end, "```")
-        surplus = _SURPLUS.match(text, end)
+        if row.fenced or "`" in text[begin:at]:
+            end = end_of(_FENCE_END, text, end)
+        surplus = _SURPLUS.match(text, end) if written is None else None
         at = surplus.end() if surplus and row.closer.match(text, surplus.end()) else end
-        again = _NEXT.match(text, at)
+        again = _NEXT.match(text, at) if written is None else None
         if again is None:
-            break
+            behind = row.end_at(text, at, final)
+            return None if behind is None else (calls, behind)
         at = again.end()
-    return _ended(row, text, at, calls, final)
-
-
-def _read_arguments(
-    row: Row, text: str, at: int, written: str, known: Known, final: bool
-) -> tuple[list[Call], int] | None:
-    at = skip_space(text, at)
-    name = known.strict(written) if row.weak else known.resolve(written)
-    if name is None and not written.strip(": ").isdigit():
-        return None
-    if row.closer.match(text, at):
-        return _ended(row, text, at, [(name, "{}")], final)
-    end = value_end(text, at, row.closer, final=final, outer=False)
-    arguments = object_of(text[at:end]) if end is not None else None
-    if end is None or arguments is None:
-        return None
-    name = name or known.by_arguments(arguments)
-    keys = keys_of(arguments)
-    if name is None or keys is None or not known.takes(name, keys, weak=row.weak):
-        return None
-    return _ended(row, text, _over(text, end, "```") if row.fenced else end, [(name, arguments)], final)
-
-
-def _ended(row: Row, text: str, at: int, calls: list[Call], final: bool) -> tuple[list[Call], int] | None:
-    """The calls, and where they end: behind the closer, which may be missing at the end or before a token."""
-    end = row.end_at(text, at, final)
-    return None if end is None else (calls, end)
-
-
-def _over(text: str, at: int, mark: str) -> int:
-    behind = skip_space(text, at)
-    return behind + len(mark) if text.startswith(mark, behind) else at
 
 
 # What an object says.
+
+
+def keyed_calls_of(text: str) -> list[tuple[str, str]] | None:
+    """The calls of objects whose keys are the names of tools: `[{"f": {…}}]`."""
+    members = [members_of(entry) if entry[:1] == "{" else None for entry in entries(text)]
+    found = [(name, object_of(value)) for each in members for name, value in (each or {}).items()]
+    calls = [(name, arguments) for name, arguments in found if arguments is not None]
+    return calls if all(members) and len(calls) == len(found) else None
 
 
 def calls_of(text: str) -> list[tuple[str, str]] | None:
@@ -109,9 +100,9 @@ def calls_of(text: str) -> list[tuple[str, str]] | None:
     if text[:1] in _QUOTES:
         text = decode_string(text).strip()
     if text[:1] == "{":
-        members = members_of(text)
-        if members is None or list(members) != [LIST_KEY]:
-            call = _call_with(members, 0) if members is not None else None
+        call = call_of(text)
+        members = (members_of(text) or {}) if call is None else {}
+        if list(members) != [LIST_KEY]:
             return None if call is None else [call]
         text = members[LIST_KEY]
     calls = [call_of(part) for part in entries(text)]
@@ -119,29 +110,20 @@ def calls_of(text: str) -> list[tuple[str, str]] | None:
     return found if found and len(found) == len(calls) else None
 
 
-def keyed_calls_of(text: str) -> list[tuple[str, str]] | None:
-    """The calls of objects whose keys are the names of tools: `[{"f": {…}}]`."""
-    members = [members_of(entry) if entry[:1] == "{" else None for entry in entries(text)]
-    calls = [(name, object_of(value)) for each in members for name, value in (each or {}).items()]
-    found = [(name, arguments) for name, arguments in calls if arguments is not None]
-    return found if all(members) and found and len(found) == len(calls) else None
-
-
 def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
     """The name and the arguments of a call written as an object; None if it is not a call."""
-    members = members_of(text) if text[:1] == "{" and depth <= 2 else None
-    return None if members is None else _call_with(members, depth)
-
-
-def _call_with(found: Mapping[str, str], depth: int) -> tuple[str, str] | None:
+    found = members_of(text) if text[:1] == "{" and depth <= 2 else None
+    if found is None:
+        return None
     written = [found[key] for key in ARGUMENT_KEYS if key in found]
     for key in INNER_KEYS:
         if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
             return None if written else call_of(found[key], depth + 1)
     if not found.keys() <= _OF_A_CALL:
         return None  # `"execute": false` beside a call may mean that it must not run
-    if _word(found.get("type")) not in TYPES or _word(found.get("role")) not in ("", "assistant", "model"):
-        return None
+    for key, words in _ITS_WORDS.items():
+        if key in found and decode_string(found[key]).strip().lower() not in words:
+            return None
     named = [key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)]
     names = {decode_string(found[key]) for key in named}
     if len(names) != 1:
@@ -150,13 +132,9 @@ def _call_with(found: Mapping[str, str], depth: int) -> tuple[str, str] | None:
         bare = all(key in named or key in OTHER_KEYS for key in found)
         return (names.pop(), "{}") if bare else None
     arguments = object_of(written[0])
-    if arguments is None or any(object_of(other) != arguments for other in written):
+    if arguments is None or any(object_of(other) != arguments for other in written[1:]):
         return None
     return names.pop(), arguments
-
-
-def _word(value: str | None) -> str:
-    return decode_string(value).strip().lower() if value and value[:1] in _QUOTES else (value or "")
 
 
 def object_of(value: str) -> str | None:
@@ -171,15 +149,15 @@ def object_of(value: str) -> str | None:
     return value if value[:1] == "{" else None
 
 
-def keys_of(arguments: str) -> dict[str, str] | None:
+def keys_of(arguments: str) -> Mapping[str, Any] | None:
     """The members of arguments; None if a name has two values, further inside too."""
     try:
-        json.loads(arguments, object_pairs_hook=_with_one_value_each)
+        value = json.loads(arguments, object_pairs_hook=_with_one_value_each)
     except _TwoValues:
         return None
     except (ValueError, RecursionError):
-        pass
-    return members_of(arguments, whole=False)
+        return members_of(arguments, whole=False)
+    return value if isinstance(value, dict) else {}
 
 
 class _TwoValues(Exception):
@@ -240,21 +218,13 @@ def _followed(text: str, at: int, stop: re.Pattern[str], final: bool, outer: boo
 
 def _string_end(text: str, at: int, stop: re.Pattern[str], final: bool) -> int:
     quote = text[at]
-    while True:
-        at = _INSIDE[quote].match(text, at + 1).end()  # type: ignore[union-attr]
-        if not text.startswith(quote, at):
-            raise CutOff
-        behind = skip_space(text, at + 1)
-        if behind == len(text):
-            if final:
-                return at + 1
-            raise CutOff
-        if text[behind] in ",:}]" or stop.match(text, behind):
+    while (at := next_quote(text, at + 1, quote)) >= 0:
+        behind = end_of(_SPACE, text, at + 1)
+        if behind == len(text) and not final:
+            break
+        if behind == len(text) or text[behind] in ",:}]" or stop.match(text, behind):
             return at + 1
-
-
-def skip_space(text: str, at: int) -> int:
-    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+    raise CutOff
 
 
 def members_of(text: str, *, whole: bool = True) -> dict[str, str] | None:
@@ -263,27 +233,18 @@ def members_of(text: str, *, whole: bool = True) -> dict[str, str] | None:
     Not `whole`: what stands behind a fault is left out.
     """
     found: dict[str, str] = {}
-    at = skip_space(text, 1)
+    at = end_of(_BETWEEN, text, 1)
     while at < len(text) and text[at] != "}":
-        if text[at] == ",":
-            at = skip_space(text, at + 1)
-            continue
-        if text[at] in _QUOTES:
-            end = _member_end(text, at)
-            key = decode_string(text[at:end])
-        else:
-            match = _KEY.match(text, at)
-            if match is None:
-                return None if whole else found
-            end, key = match.end(), match[0]
-        at = skip_space(text, end)
-        if at >= len(text) or text[at] != ":":
+        end = _member_end(text, at) if text[at] in _QUOTES else end_of(_KEY, text, at)
+        colon = _COLON.match(text, end)
+        if colon is None or end == at:
             return None if whole else found
-        at = skip_space(text, at + 1)
-        end = _member_end(text, at)
-        if found.setdefault(key, text[at:end].strip()) != text[at:end].strip():
+        key = decode_string(text[at:end]) if text[at] in _QUOTES else text[at:end]
+        end = _member_end(text, colon.end())
+        value = text[colon.end() : end].strip()
+        if found.setdefault(key, value) != value:
             return None
-        at = skip_space(text, end)
+        at = end_of(_BETWEEN, text, end)
     return found
 
 
@@ -292,25 +253,19 @@ def entries(text: str) -> list[str]:
     if text[:1] != "[":
         return [text]
     found: list[str] = []
-    at = skip_space(text, 1)
-    while at < len(text) and text[at] != "]":
-        if text[at] in ",;":
-            at = skip_space(text, at + 1)
-            continue
-        end = _member_end(text, at)
-        if end == at:
-            break
+    at = end_of(_BETWEEN, text, 1)
+    while at < len(text) and text[at] != "]" and (end := _member_end(text, at)) > at:
         found.append(text[at:end])
-        at = skip_space(text, end)
+        at = end_of(_BETWEEN, text, end)
     return found
 
 
 def _member_end(text: str, at: int) -> int:
     try:
-        end = value_end(text, at, final=True, outer=False) if at < len(text) else at
+        end = value_end(text, at, final=True, outer=False)
     except CutOff:
         return len(text)
-    return _BARE.match(text, at).end() if end is None else end  # type: ignore[union-attr]
+    return end_of(_BARE, text, at) if end is None else end
 
 
 def decode_string(text: str) -> str:

@@ -39,18 +39,18 @@ class Known:
     aloud: bool = False
     """The call stands in a page, which goes on behind it."""
 
-    def resolve(self, written: str) -> str | None:
-        """The declared tool that a written name means, by its spelling or else by the plugged-in resolver."""
-        written = written.strip()
-        return self.strict(written) or (self._resolve(written) if self._resolve and written else None)
+    def resolve(self, written: str, *, spelled: bool = False) -> str | None:
+        """The one declared tool that a written name means, by its spelling or else by the plugged-in resolver.
 
-    def strict(self, written: str) -> str | None:
-        """The one declared tool that a written name spells; None if there is none, or more than one."""
-        written = written.replace("<|message|>", "")  # Muse's
+        `spelled`: by its spelling alone.
+        """
+        written = written.strip().replace("<|message|>", "")  # Muse's
         for _, matches in readings(written, declared_of(self.tools)):
-            if matches:
+            if matches and (len(matches) == 1 or spelled):
                 return matches[0].name if len(matches) == 1 else None
-        return None
+            if matches:
+                break
+        return self._resolve(written) if self._resolve and written and not spelled else None
 
     def begins(self, written: str) -> bool:
         """Whether this can be the beginning of a declared name."""
@@ -71,10 +71,13 @@ class Known:
 
     def takes(self, name: str | None, arguments: Mapping[str, Any], *, weak: bool) -> bool:
         """Whether the tool can take these arguments. `weak`: the form of the call proves little, so they have to."""
-        view = self.view(name)
-        if _is_definition(arguments, view.properties if view else {}):
-            return False
-        if view is None or not weak or not view.properties:
+        tool = self.tools.get(name) if name else None
+        view = tool.view if tool else None
+        declared = view.properties if view else ()
+        is_object = "type" not in declared and str(arguments.get("type")).strip("\"'") == "object"
+        if is_object or ("properties" in arguments and "properties" not in declared):
+            return False  # a JSON schema, because the text is the definition of a tool
+        if view is None or not weak or not declared:
             return not weak or name is not None
         return not self.lacks(name, arguments) and all(map(view.declares, arguments))
 
@@ -150,13 +153,6 @@ def typed(raw: str, types: frozenset[str]) -> Any:
             if isinstance(value, dict | list):
                 return value
     return raw
-
-
-def _is_definition(arguments: Mapping[str, Any], declared: Mapping[str, Any]) -> bool:
-    """Whether arguments are a JSON schema, because the text is the definition of a tool."""
-    if "properties" in arguments and "properties" not in declared:
-        return True
-    return "type" not in declared and str(arguments.get("type")).strip("\"'") == "object"
 
 
 def read(text: str) -> Any:

@@ -4,6 +4,7 @@ texts of models, so literals and calls are read here, in one pass."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .known import Call, CutOff, Known, write
@@ -45,7 +46,7 @@ def read_python(row: Row, head: re.Match[str], known: Known, final: bool) -> tup
     calls: list[Call] = []
     for written, values, named in found:
         written = written.removesuffix(".call") if row.format == "llama3" else written
-        name = known.strict(written) if row.weak else known.resolve(written)
+        name = known.resolve(written, spelled=row.weak)
         needed = view.required if (view := known.view(name)) else ()
         if values and name is not None:
             # The one value without a name is the one required parameter's; the order of several may be wrong.
@@ -57,12 +58,6 @@ def read_python(row: Row, head: re.Match[str], known: Known, final: bool) -> tup
         calls.append((name, write(named)))
     end = row.end_at(head.string, at, final)
     return None if end is None or not calls else (calls, end)
-
-
-def read_value(text: str, at: int) -> tuple[Any, int]:
-    """The value of the literal at this place, and where it ends. Raises ValueError, or CutOff."""
-    reader = _Reader(text, at)
-    return reader.value(), reader.begin
 
 
 def read_calls(text: str) -> list[PythonCall]:
@@ -116,13 +111,12 @@ class _Reader:
     __slots__ = ("_at", "_text", "_token", "begin", "kind")
 
     def __init__(self, text: str, at: int) -> None:
-        self._text, self._at = text, at
-        self._next()
+        self._text, self._at, self._token = text, at, ""
+        self.next()
 
-    def _next(self) -> str:
+    def next(self) -> str:
         """Move on to the next token; the current one."""
-        token = getattr(self, "_token", "")
-        self.begin = self._at
+        token, self.begin = self._token, self._at
         match = _LEXEME.match(self._text, self._at)
         self.kind = match.lastgroup if match else None
         self._token = match[self.kind] if match and self.kind else ""
@@ -133,87 +127,80 @@ class _Reader:
         return self.kind == "mark" and self._token == mark
 
     def took(self, mark: str) -> bool:
-        found = self.sees(mark)
-        if found:
-            self._next()
-        return found
+        return self.sees(mark) and self.next() == mark
 
-    def _expect(self, kind: str = "mark", mark: str = "") -> str:
-        if self.kind != kind or (mark and self._token != mark):
+    def expect(self, kind: str | None, mark: str = "") -> str:
+        if self.kind is None or self.kind != kind or (mark and self._token != mark):
             rest = self._text[self._at : self._at + 1]
             raise CutOff if self.kind is None and (not rest or rest in "rRuU\"'-") else ValueError
-        return self._next()
+        return self.next()
+
+    def separated(self, bracket: str) -> Iterator[None]:
+        """Stops before each element up to a closing bracket; a comma may stand behind the last."""
+        comma = True
+        while not self.took(bracket):
+            if not comma:
+                self.expect("mark", bracket)
+            yield
+            comma = self.took(",")
 
     def call(self, depth: int = 0) -> PythonCall:
-        name = self._expect("name")
-        self._expect(mark="(")
+        name = self.expect("name")
+        self.expect("mark", "(")
         if name == "print" and self.kind == "name" and not depth:
             call = self.call(depth + 1)
-            self._expect(mark=")")
+            self.expect("mark", ")")
             return call
         values: list[Any] = []
         named: dict[str, Any] = {}
-        comma = True
-        while not self.took(")"):
-            if not comma:
-                self._expect(mark=")")
+        for _ in self.separated(")"):
             if self.kind == "name" and self._token not in _WORDS:
-                key = self._next()
-                self._expect(mark="=")
-                value = self.value(0)
-                if named.setdefault(key, value) != value:
-                    raise ValueError
+                key = self.next()
+                self.expect("mark", "=")
+                _set(named, key, self.value(0))
             else:
                 values.append(self.value(0))
-            comma = self.took(",")
         return name, values, named
 
-    def value(self, depth: int = 0) -> Any:
+    def value(self, depth: int) -> Any:
         kind = self.kind
         if depth > _DEPTH:
             raise ValueError
-        token = self._expect(kind or "mark")
+        token = self.expect(kind)
         if kind == "string":
             pieces = [decode_string(token)]
             while self.kind == "string":
-                pieces.append(decode_string(self._next()))
+                pieces.append(decode_string(self.next()))
             return "".join(pieces)
         if kind == "number":
             return _number(token)
         if kind == "name" and token in _WORDS:
             return _WORDS[token]
-        if kind != "mark" or token not in "[({":
-            raise ValueError
-        return self._pairs(depth) if token == "{" else self._entries("]" if token == "[" else ")", depth)
-
-    def _entries(self, bracket: str, depth: int) -> Any:
-        found: list[Any] = []
-        comma = True
-        while not self.took(bracket):
-            if not comma:
-                self._expect(mark=bracket)
-            found.append(self.value(depth + 1))
-            comma = self.took(",")
-        return found[0] if bracket == ")" and len(found) == 1 and not comma else found
-
-    def _pairs(self, depth: int) -> Any:
-        """A dictionary, or a set as a list."""
-        found: dict[str, Any] = {}
-        comma = True
-        while not self.took("}"):
-            if not comma:
-                self._expect(mark="}")
-            key = self.value(depth + 1)
-            if not found and self.took(","):
-                return [key, *self._entries("}", depth)]
-            if not found and self.took("}"):
-                return [key]
-            self._expect(mark=":")
-            value = self.value(depth + 1)
-            if not isinstance(key, str) or found.setdefault(key, value) != value:
+        if token == "{":
+            found: dict[str, Any] = {}
+            members: list[Any] = []  # of a set
+            for _ in self.separated("}"):
+                key = self.value(depth + 1)
+                if not self.took(":"):
+                    members.append(key)
+                elif members or not isinstance(key, str):
+                    raise ValueError
+                else:
+                    _set(found, key, self.value(depth + 1))
+            if found and members:
                 raise ValueError
-            comma = self.took(",")
-        return found
+            return members or found
+        if token not in ("[", "("):
+            raise CutOff if kind == "name" and self.begin == len(self._text) else ValueError
+        entries = [self.value(depth + 1) for _ in self.separated("]" if token == "[" else ")")]
+        if token == "(" and len(entries) == 1:
+            raise ValueError  # brackets around a value, or a tuple of one
+        return entries
+
+
+def _set(found: dict[str, Any], key: str, value: Any) -> None:
+    if found.setdefault(key, value) != value:
+        raise ValueError  # a name has two values
 
 
 def _number(text: str) -> int | float:

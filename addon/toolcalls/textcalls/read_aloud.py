@@ -8,18 +8,21 @@ only when a written call is about to be made.
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
-from ..tools.schema import equality_key
+from ..mend.arguments import mend_arguments
+from ..mend.finish import Finish
 from .formats import OPENER, WEAK, Row, behind_section, rows_at
 from .gemma import read_gemma
-from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, calls_of, read_json
-from .known import Call, CutOff, Known, read, write
-from .python_calls import read_python, read_value
+from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, read_json
+from .known import CutOff, Known, read
+from .python_calls import read_python
 
 _KEYS = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *INNER_KEYS, *OTHER_KEYS))
 _OBJECT = rf"\{{\s*[\"'](?:{_KEYS})[\"']\s*:"
@@ -36,9 +39,8 @@ _COLOUR = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _BREAK, _LINE_END = re.compile(r"<br ?/?>"), re.compile(r"\r?\n[+>]?")
 _WORD = re.compile(r"[A-Za-z0-9]{4,}")
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
-_LENIENT = Row("json", read_json, (), r"(?=\{)", "", weak=False)
-_NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "", weak=False)
-_CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "", weak=False)
+_NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "")
+_CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "")
 _MOST_LEVELS = 4
 """How often a page may be written as a string in a string."""
 _SPARE = 4096
@@ -50,90 +52,77 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Know
     """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
     if texts is None:
         return True
-    value, known = read(arguments), replace(known, forgives=True, aloud=True)
-    wanted = (name, _key(arguments if value is None else value))
     words = sorted(set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments))), key=len, reverse=True)[:3]
+    texts = [text for text in texts if all(word in text or word in _LINE_END.sub("", text) for word in words)]
+    if not texts:
+        return False
+    wanted, known = _key(arguments), replace(known, forgives=True, aloud=True)
     reach = 8 * len(arguments) + _SPARE
+    names = "|".join(re.escape(tool.name) for tool in known.tools) or r"(?!)"
     heads = re.compile(
-        rf"{OPENER.pattern}|{_OBJECT}|\[\s*(?=[\w.]{{1,128}}\()|(?<!\w)(?:call:[\w.:-]{{1,128}}|{_names(known)})\s*[\[({{]"
+        rf"{OPENER.pattern}|{_OBJECT}|\[\s*(?=[\w.]{{1,128}}\()|(?:call:[\w.:-]{{1,128}}|{names})\s*[\[({{]"
     )
-    for text in texts:
-        if not all(word in text for word in words) and not all(word in _LINE_END.sub("", text) for word in words):
-            continue
-        for view in _views(text):
-            left = _MOST_READ * len(view) + reach
-            end = 0
-            for head in heads.finditer(view):
-                if head.start() < end:
-                    continue
-                left -= min(reach, len(view) - head.start())
-                if left < 0:
-                    return True
-                found, end = _calls_at(view[head.start() : head.start() + reach], known)
-                end += head.start()
-                if wanted in found:
-                    return True
+    for view in chain.from_iterable(map(_views, texts)):
+        left = _MOST_READ * len(view) + reach
+        end = 0
+        for head in heads.finditer(view):
+            if head.start() < end:
+                continue
+            left -= min(reach, len(view) - head.start())
+            if left < 0:
+                return True
+            arguments_read, end = _calls_at(view[head.start() : head.start() + reach], name, known)
+            end += head.start()
+            if wanted in arguments_read:
+                return True
     return False
 
 
-def _key(value: Any) -> object:
+def _key(arguments: str) -> str:
     """What equal values have in common; pages change the white space in texts, and write values as texts."""
-    return equality_key(_folded(value))
+    value = read(arguments)
+    value = mend_arguments(arguments, Finish.COMPLETE).value if value is None else value
+    return json.dumps(_folded(arguments if value is None else value), sort_keys=True)
 
 
 def _folded(value: Any) -> Any:
     if isinstance(value, str):
         inside = read(value) if value.lstrip()[:1] in ("{", "[") else None
         return "".join(value.split()) if inside is None else _folded(inside)
-    if isinstance(value, bool | int | float):
-        return str(int(value) if isinstance(value, float) and value.is_integer() else value).lower()
     if isinstance(value, dict):
         return {key: _folded(entry) for key, entry in value.items()}
-    return [_folded(entry) for entry in value] if isinstance(value, list) else value
-
-
-def _names(known: Known) -> str:
-    return "|".join(re.escape(tool.name) for tool in known.tools) or r"(?!)"
-
-
-def _read_literal(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
-    """The call that a dictionary of Python is, as `repr` writes it."""
-    try:
-        value, end = read_value(head.string, head.end())
-    except ValueError:
-        return None
-    found = calls_of(write(value))
-    return None if found is None else ([(known.resolve(name), arguments) for name, arguments in found], end)
-
-
-_LITERAL = Row("literal", _read_literal, (), r"(?=\{\s*')", "")
+    if isinstance(value, list):
+        return [_folded(entry) for entry in value]
+    whole = isinstance(value, float) and value.is_integer()
+    return None if value is None else str(int(value) if whole else value).lower()
 
 
 @cache
 def _loose(row: Row) -> Row:
-    """The row without its closer, behind which a page goes on, where the arguments end by themselves."""
-    return replace(row, end="") if row.read in (read_json, read_python, read_gemma) else row
+    """The row without its closer, behind which a page goes on, where the arguments end by themselves.
+
+    What a weak form may be said in is no question here: equal arguments prove enough.
+    """
+    return replace(row, end="", weak=False) if row.read in (read_json, read_python, read_gemma) else row
 
 
-def _calls_at(text: str, known: Known) -> tuple[set[tuple[str, object]], int]:
-    """The calls that begin at the beginning of a text, and where they end."""
-    found: set[tuple[str, object]] = set()
+def _calls_at(text: str, name: str, known: Known) -> tuple[set[str], int]:
+    """The arguments of this tool in the calls that begin at the beginning of a text, and where they end."""
+    found: set[str] = set()
     end = at = 0
     while True:
-        for row in (*map(_loose, (*rows_at(text, at), *WEAK)), _LENIENT, _NAMED, _CODE, _LITERAL):
+        for row in (*map(_loose, (*rows_at(text, at), *WEAK)), _NAMED, _CODE):
             # Behind a page that ends with a word no call goes on.
             head = row.whole_head.match(f"{text}\n." if row is _CODE else text, at)
             try:
                 reading = row.read(row, head, known, True) if head else None
             except CutOff:
                 continue
-            for name, arguments in reading[0] if reading else ():
-                value = read(arguments)
-                if name is not None:
-                    found.add((name, _key(arguments if value is None else value)))
-            end = max(end, reading[1] if reading else 0)
+            calls, behind = reading or ((), 0)
+            found |= {_key(arguments) for tool, arguments in calls if tool == name}
+            end = max(end, behind)
         behind = behind_section(text, at)
-        if found or behind == at:
+        if end or behind == at:
             return found, end
         at = behind
 

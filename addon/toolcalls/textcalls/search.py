@@ -1,9 +1,7 @@
 """Finds the calls at the end of an answer while its text streams.
 
-Text passes at once. A suffix that may be the beginning of a head is held; from a head on that is not quoted, text is
-held to the end of the answer and read once. It is let go before if the head does not match, or if something other
-than a call, white space and special tokens follows a closer: that is looked for at sizes that grow by half, so that
-all readings together cost a few times the last one.
+Text passes at once. A suffix that may be the beginning of a head waits for the next text; from a head on that is not
+quoted, text is held to the end of the answer and read (`held.py`).
 
 Text in = text out + `raw` of the calls, and the calls do not depend on how the text was split.
 """
@@ -14,9 +12,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from ..sizes import MOST_ARGUMENTS, MOST_CALLS, MOST_TAGS, MOST_WRITTEN, has_more_parts
+from ..sizes import MOST_ARGUMENTS, MOST_TAGS, MOST_WRITTEN, LimitReached, has_more_parts
 from ..tools.declared import Tools
-from .formats import AT_LINE, LONGEST, OPENER_OR_END, OPENERS, PREFIXES, is_special
+from .formats import AT_LINE, BEGINNINGS, LONGEST, OPENER_OR_END
 from .held import FoundCall, Held, NoCall
 from .known import CutOff, Known
 from .read_aloud import was_read
@@ -27,16 +25,12 @@ from .wrappers import ENDS
 MAX_HELD = MOST_ARGUMENTS
 _MOST_HEADS = 4_000
 """Openers in what is held: each is looked at again where the first one is none."""
-_SPARE = 128 * 1024
-"""How much is read at the end beside what is held, if head after head is none."""
+_SPARE = 256 * 1024
+"""How much is read at the end beside what is held, if head after head is none: what is behind that stays text."""
 _NO_WRAPPERS = frozenset(("<|message|>", "<|channel|>", "<|start|>assistant", "assistant<|channel|>"))
-_MOST_SKIPPED = 64 * 1024
 _MOST_RESTARTS = 2
 """How often the message begins again, behind reasoning."""
-_SPECIAL_PREFIXES = frozenset(
-    opener[:size] for opener in OPENERS if is_special(opener) for size in range(1, len(opener) + 1)
-)
-_PREFIXES = PREFIXES | {end[:size] for end in ENDS for size in range(1, len(end))}
+_PREFIXES = BEGINNINGS.keys() | {end[:size] for end in ENDS for size in range(1, len(end))}
 _FIRST = re.compile("[" + re.escape("".join(sorted({prefix[0] for prefix in _PREFIXES}))) + "]")
 _HEAD = 200
 """How much of a message shows that it is no call in a weak form."""
@@ -65,17 +59,16 @@ class Search:
         """
         self._known = Known(tools, resolve)
         self._texts, self._max_held, self._weak, self._whole = texts, max_held, weak, whole
-        self._structure = structure or Structure()
+        self.structure = structure or Structure()
+        """What is open behind the text that passed."""
         self._reasoning = reasoning
         self.off = len(tools) == 0
         """Nothing is searched: all text passes."""
-        self._skipped: list[str] = []
-        self._skipped_size = self._sized = 0
         self._suffix = ""
         """The end of the text, if it may be the beginning of an opener."""
-        self._gone = 0
+        self._gone = self._measured = 0
         """How much of it has passed already, because no call may begin there."""
-        self._starts = weak and not self.off and self._structure.begins_message
+        self._starts = weak and not self.off and self.structure.begins_message
         """The message begins here, so a weak format may follow."""
         self._restarts = 0
         self._refused = False
@@ -102,71 +95,53 @@ class Search:
     def skip(self, text: str) -> None:
         """Take text that has passed, in which no opener begins."""
         if text and not self.off:
-            self._skip(text)
+            self.structure.add(text)
             self._refused = self._refused and text.isspace()
-
-    def structure_at_end(self) -> Structure:
-        self._catch_up()
-        return self._structure
 
     def feed(self, text: str) -> list[str | FoundCall]:
         """Search the next text; the text that passes, in order. A call is found only at the end."""
         if self.off or not text:
             return [text] if text else []
+        if self._held is not None and not self._held.add(text):
+            return []
         out: list[str] = []
-        rest: str | None = text
-        while rest is not None:
-            rest = self._search(rest, out) if self._held is None else self._hold(rest, out)
+        rest = text if self._held is None else self._read(out)
+        while rest is not None and self._search(rest, out):
+            rest = self._read(out)
         return ["".join(out)] if out else []
 
     def close(self, finished: bool | None = True) -> list[str | FoundCall]:
         """End the text. `finished`: whether the model ended it (False: it was cut off; None: unknown)."""
         out: list[str] = []
-        calls: list[str | FoundCall] = []
+        calls: list[FoundCall] = []
         rest = ""
         if finished is not False and not self.off:
             self._known.forgives = finished is True
             left = (self._held.size if self._held else 0) + _SPARE
-            while (rest or self.held) and not calls:
-                if self._held is None:
-                    rest = self._search(rest, out, final=True) or ""
-                else:
-                    self._held.add(rest)
-                    left -= self._held.size
-                    rest = self._read_held(out, calls, final=True) or ""
-                    self.off = left < 0
-                    if self.off:
-                        break
+            while left >= len(rest) and not calls:
+                if self._held is None and not self._search(rest, out, final=True):
+                    rest = ""
+                    break
+                left -= self._held.size if self._held else 0
+                rest = self._read(out, calls) or ""
         self.off = True
-        behind = "".join(self._drain()) + rest
-        parts = ("".join(out), *calls, behind) if calls else ("".join(out) + behind,)
+        behind = self._drain() + rest
+        parts: tuple[str | FoundCall, ...] = ("".join(out), *calls, behind) if calls else ("".join(out) + behind,)
         return [part for part in parts if part]
 
     def release(self) -> list[str | FoundCall]:
         """Release what is held, because something else follows it, so it is text."""
-        held = "".join(self._drain())
+        held = self._drain()
         self._starts = False
-        self._skip(held)
+        self.structure.add(held)
         return [held] if held else []
 
-    def _drain(self) -> list[str]:
-        held = [self._held.raw, self._held.rest] if self._held else []
-        held.append(self._suffix[self._gone :])
+    def _drain(self) -> str:
+        held = self._held.raw + self._held.rest if self._held else self._suffix[self._gone :]
         self._held, self._suffix, self._gone = None, "", 0
         return held
 
     # Text that passes.
-
-    def _skip(self, text: str) -> None:
-        self._skipped.append(text)
-        self._skipped_size += len(text)
-        if self._skipped_size > _MOST_SKIPPED:
-            self._catch_up()
-
-    def _catch_up(self) -> None:
-        if self._skipped:
-            self._structure.add("".join(self._skipped))
-            self._skipped, self._skipped_size = [], 0
 
     def _pass(self, text: str, out: list[str]) -> None:
         gone = min(self._gone, len(text))
@@ -175,140 +150,119 @@ class Search:
             out.append(text)
             self.skip(text)
 
-    def _search(self, text: str, out: list[str], *, final: bool = False) -> str | None:
-        """Pass text up to a head that is not quoted, or up to a suffix that may be the beginning of one; what a head
-        begins with is returned, and is to be held."""
+    def _search(self, text: str, out: list[str], *, final: bool = False) -> bool:
+        """Pass text up to a head that is not quoted, which is held from then on: True; or up to a suffix that may be
+        the beginning of one."""
         text, self._suffix, at, known = self._suffix + text, "", 0, self._gone
         sure = len(text) - (0 if final else LONGEST)
         while at < len(text):
             if self._starts:
-                begin = at + len(text) - at - len(text[at:].lstrip())
+                begin = len(text) - len(text[at:].lstrip())
                 self._pass(text[at:begin], out)
                 at = begin
-                if at == len(text):
-                    return None
-                self._catch_up()
-                may_be = may_be_weak(text[at : at + _HEAD], self._known) if self._structure.may_begin() else False
-                if may_be is None and not final and len(text) - at < _HEAD:
+                may_be = self._may_be_weak(text[at : at + _HEAD], final)
+                if may_be is None:
                     self._suffix = text[at:]
-                    return None
+                    return False
                 self._starts = False
                 if may_be:
-                    self._held = Held(self._known, True)
-                    return text[at:]
+                    self._held = Held(self._known, text[at:], self._max_held, weak=True)
+                    return True
             match = OPENER_OR_END.search(text, at)
             if match is None or (match.start() >= sure and match.start() >= _suffix_of(text)):
                 break
             self._pass(text[at : match.start()], out)
             at, opener = match.start(), match[0]
-            if opener in ENDS:
-                self._pass(opener, out)
-                at = match.end()
-                self._restart()
-            elif at >= known and self._may_begin(opener):
-                self._held = Held(self._known, False)
-                return text[at:]
-            else:
-                self._pass(opener, out)
-                at, self._refused = match.end(), opener not in _NO_WRAPPERS
+            if at >= known and opener not in ENDS and self._may_begin(opener):
+                self._held = Held(self._known, text[at:], self._max_held)
+                return True
+            self._pass(opener, out)
+            at = match.end()
+            if opener not in ENDS:
+                self._refused = opener not in _NO_WRAPPERS
+                continue
+            self._refused = False
+            if self._weak and self._restarts < _MOST_RESTARTS:
+                self._restarts += 1
+                self._starts = True
         end = max(at, len(text) if final else _suffix_of(text))
         for begin in _starts(text, end):
             self._pass(text[at:begin], out)
             at = begin
-            if at >= known and self._may_be_begun(text[at:]):
+            if at >= known and self._may_begin(text[at:]):
                 break
         else:
             self.off = self.off or final  # what it leaves open quotes nothing any more
             self._pass(text[at:], out)
             at = len(text)
         self._suffix, self._gone = text[end:], at - end
-        return None
+        return False
 
-    def _may_be_begun(self, suffix: str) -> bool:
-        """Whether a call may begin with an opener that begins like this."""
-        if self._refused or suffix not in PREFIXES:
-            return False
-        self._catch_up()
-        return self._structure.may_begin(special=suffix in _SPECIAL_PREFIXES) and self._is_placed(suffix)
+    def _may_be_weak(self, text: str, final: bool) -> bool | None:
+        """Whether the message may be a call in a weak form; None if too little of it has arrived."""
+        may_be = text and self.structure.may_begin() and may_be_weak(text, self._known)
+        if not text or may_be is None:
+            return None if not final and len(text) < _HEAD else False
+        return may_be is True
 
     def _may_begin(self, opener: str) -> bool:
-        self._catch_up()
-        structure = self._structure
-        if self._refused or not structure.may_begin(special=is_special(opener)) or not self._is_placed(opener):
+        """Whether a call may begin here, with this opener or with one that begins like this."""
+        special = BEGINNINGS.get(opener)
+        if self._refused or special is None:
             return False
-        return not self._whole or structure.begins_message
-
-    def _is_placed(self, opener: str) -> bool:
-        """Whether an opener that is a word, or a mark of prompts, stands at the beginning of a line; the name of a
-        role may be glued to the end of a sentence."""
-        if not (opener[0].isalpha() or opener in AT_LINE) or self._structure.begins_line:
-            return True
-        return opener[0] == "a" and self._structure.ends_with(".")
-
-    def _restart(self) -> None:
-        self._refused = False
-        if self._weak and self._restarts < _MOST_RESTARTS:
-            self._restarts += 1
-            self._starts = True
+        word = opener if opener[0].isalpha() or opener in AT_LINE else ""
+        if not self.structure.may_begin(special=special, word=word):
+            return False
+        return not self._whole or self.structure.begins_message
 
     # Text that is held.
 
-    def _hold(self, text: str, out: list[str]) -> str | None:
-        """Hold text, until it is no call; what is to be searched then."""
-        assert self._held is not None
-        worth_reading = self._held.add(text)
-        if self._held.size > self._max_held:
-            out += self._drain()
-            self.off = True
-            return None
-        return self._read_held(out, [], final=False) if worth_reading else None
+    def _read(self, out: list[str], calls: list[FoundCall] | None = None) -> str | None:
+        """Read what is held, as far as it goes. What is no call passes, and what is behind it is returned.
 
-    def _read_held(self, out: list[str], calls: list[str | FoundCall], *, final: bool) -> str | None:
-        """Read what is held, as far as it goes. What is no call passes, and what is behind it is returned."""
-        held = self._held
+        `calls` takes the calls at the end of the answer, and what is behind them is returned.
+        """
+        held, structure = self._held, self.structure
         assert held is not None
-        if self._is_too_large(held):
-            out += self._drain()
-            self.off = True
-            return None
+        no_call: NoCall | None = None
         try:
-            held.read(final=final)
+            if held.size > self._measured:
+                self._measure(held)
+            held.read(final=calls is not None)
+            if calls is None:
+                return None
+            if not any(was_read(call.name, call.arguments, self._texts(), self._known) for call in held.done):
+                calls += held.done
+                self._held = None
+                return held.rest
         except CutOff:
             return None
-        except NoCall as reason:
-            return self._let_go(held, reason, out)
-        if not final:
+        except LimitReached:
+            out.append(self._drain())
+            self.off = True
             return None
-        if any(was_read(call.name, call.arguments, self._texts(), self._known) for call in held.done):
-            return self._let_go(held, NoCall(0), out)
-        calls += held.done
-        self._held = None
-        return held.rest
-
-    def _is_too_large(self, held: Held) -> bool:
-        """Whether more is held than is read; it is measured when it has grown by half."""
-        if held.size <= self._sized:
-            return len(held.done) > MOST_CALLS
-        self._sized = held.size + held.size // 2
-        text = held.rest
-        heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
-        return has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or next(heads, None) is not None
-
-    def _let_go(self, held: Held, no_call: NoCall, out: list[str]) -> str:
-        """What was held is text, up to a place: the rest is to be searched."""
-        rest, structure = held.rest, self._structure
-        passed = held.raw + rest[: no_call.end]
-        if held.done or no_call.whole:
-            self._catch_up()
+        except NoCall as reason:
+            no_call = reason
+        rest = held.rest
+        end = no_call.end if no_call is not None else 0
+        passed = held.raw + rest[:end]
+        if held.done or (no_call is not None and no_call.whole):
             structure.add_calls(passed)
         else:
-            self._skip(passed)
-        if no_call.spoils and not self._reasoning:
-            self._catch_up()
+            structure.add(passed)
+        if no_call is not None and no_call.spoils and not self._reasoning:
             structure.spoil()
         self._held = None
         out.append(passed)
-        return rest[no_call.end :]
+        return rest[end:]
+
+    def _measure(self, held: Held) -> None:
+        """Raises LimitReached where more is held than is read; it is measured when it has grown by half."""
+        self._measured = held.size + held.size // 2
+        text = held.rest
+        heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
+        if has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or next(heads, None) is not None:
+            raise LimitReached
 
 
 def _starts(text: str, at: int) -> Iterator[int]:

@@ -1,7 +1,7 @@
 """What is open at the end of a text, by form alone: a fence, inline code, an element, reasoning, an invented turn.
 
-Text is taken line by line, each line once. A line that has not ended is looked at as far as it goes when a head of a
-call asks; of a long line only its beginning and its end are kept.
+Text is only kept until a head of a call asks, and then taken line by line, each line once. Of a line that has not
+ended, tokens are looked for as far as it goes; of a long one only its beginning and its end are kept.
 """
 
 from __future__ import annotations
@@ -10,17 +10,22 @@ import re
 from copy import copy
 from dataclasses import dataclass, field
 
-from .wrappers import REASONING, TURN, Script, kind, opens_reasoning
+from .wrappers import REASONING, ROLE, TURN, TURNS, kind, opens_reasoning
 
 _HEAD, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
+_MOST_PENDING = 64 * 1024
 _TOKEN = re.compile(rf"`+|{REASONING}|{TURN}")
 _MAY_MATTER = re.compile(
-    r"[`\[\]{＜◁⟨‹《【&\\]|<(?!/?(?:tool_calls?|function_calls?|tools?|invoke|function)>|[|｜]tool_calls?(?:_begin)?[|｜]>)"
+    r"[`\[\]{＜◁⟨‹《【&]|\\<|<(?!/?(?:tool_calls?|function_calls?|tools?|invoke|function)>|[|｜]tool_calls?(?:_begin)?[|｜]>)"
 )
 """What such a token begins with, but for the most frequent tags of calls."""
+_BEGINS_TOKEN = re.compile(rf"{_MAY_MATTER.pattern}|\bto=")
 _ENDS_TOKEN = re.compile(r"[>\]}＞▷⟩›》】]|final|commentary|analysis")
 """What a token that ends or begins reasoning has at its end."""
-_FENCE_OPENS = re.compile(r"[\s>]*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)\Z")
+_FENCE = re.compile(
+    r"(?P<unseen>[\s>]*[\xad\u180e\u200b-\u200f\u2060\ufeff][\s>\xad\u180e\u200b-\u200f\u2060\ufeff]*)?"
+    r"[\s>]*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)\Z"
+)
 _LETTER = r"[*_]{0,3}[^\W\d]"
 _SENTENCE_BEGINS = re.compile(rf"\s{{0,3}}{_LETTER}")
 _WORDS_BEGIN = re.compile(rf"\s{{0,3}}(?:<[|｜]\w{{1,24}}[|｜]>\w{{0,24}}){{0,3}}{_LETTER}")
@@ -49,6 +54,9 @@ class Structure:
 
     spoiled: bool = False
     """A call was followed by words, so none behind it counts."""
+    _pending: list[str] = field(default_factory=list)
+    """The text that was not yet taken, and its length."""
+    _size: int = 0
     _fence: str = ""
     """The mark of the open fence; with its indentation, and how many fences with a language were opened in it."""
     _indent: int = 0
@@ -61,7 +69,8 @@ class Structure:
     """The message began with it."""
     _foreign: bool = False
     """A turn of somebody else was invented."""
-    _script: Script = field(default_factory=Script)
+    _roles: frozenset[str] = frozenset()
+    """What lines that are roles, as in the script of a conversation, were seen."""
     _elements: tuple[str, ...] = ()
     _above: str = ""
     """The end of the last line that was not blank, behind reasoning."""
@@ -76,6 +85,26 @@ class Structure:
 
     # Questions
 
+    def may_begin(self, *, special: bool = False, word: str = "") -> bool:
+        """Whether a call may begin here. `special`: with a special token. `word`: with a word, or a mark of prompts,
+        which only counts at the beginning of a line; the name of a role may be glued to the end of a sentence."""
+        self._take()
+        if _ENDS_TOKEN.search(self._tail) is None and not self._is_placed(special):
+            return False
+        now = self._now()
+        if now._fence or now._ticks or now._foreign or now._elements or now.spoiled:
+            return False
+        if word and now._line.strip() and not (word[0] == "a" and now._last.endswith(".")):
+            return False
+        return (not now._think or now._think_first) and now._is_placed(special)
+
+    @property
+    def begins_message(self) -> bool:
+        """Whether no text comes before, but for reasoning."""
+        self._take()
+        now = self._now()
+        return not now._above and not now._line.strip()
+
     def _now(self) -> Structure:
         """The state if the text ended here: a token at its end may still go on."""
         if self.spoiled or self._foreign or _MAY_MATTER.search(self._tail) is None:
@@ -83,31 +112,9 @@ class Structure:
         self._examine(whole=False)
         if _MAY_MATTER.search(self._tail) is None:
             return self
-        now = self.copy()
+        now = copy(self)
         now._examine(whole=True)
         return now
-
-    @property
-    def begins_line(self) -> bool:
-        return not self._now()._line.strip()
-
-    def ends_with(self, mark: str) -> bool:
-        return self._last.endswith(mark)
-
-    @property
-    def begins_message(self) -> bool:
-        """Whether no text comes before, but for reasoning."""
-        now = self._now()
-        return not now._above and not now._line.strip()
-
-    def may_begin(self, *, special: bool = False) -> bool:
-        """Whether a call may begin here. `special`: with a special token."""
-        if _ENDS_TOKEN.search(self._tail) is None and not self._is_placed(special):
-            return False
-        now = self._now()
-        if now._fence or now._ticks or now._foreign or now._elements or now.spoiled:
-            return False
-        return (not now._think or now._think_first) and now._is_placed(special)
 
     def _is_placed(self, special: bool) -> bool:
         """Whether the line before, and the line above, let a call begin here."""
@@ -124,42 +131,54 @@ class Structure:
         return self._head if self._length <= _HEAD else self._head + self._last
 
     def copy(self) -> Structure:
+        self._take()
         other = copy(self)
-        other._script = copy(self._script)
+        other._pending = []
         return other
 
     # Text that passes
 
     def add(self, text: str) -> None:
-        """Take text that is no call."""
-        lines = text.split("\n")
-        for number, line in enumerate(lines):
-            if number:
-                self._end_line()
-            if line:
-                self._add(line)
+        """Keep text that is no call, until somebody asks."""
+        self._pending.append(text)
+        self._size += len(text)
+        if self._size > _MOST_PENDING:
+            self._take()
 
     def end_block(self) -> None:
         """The text goes on in another block, on a new line and in a new paragraph."""
+        self._take()
         if self._length:
             self._end_line()
         self._ticks, self._think_first = 0, False
 
     def add_calls(self, text: str) -> None:
         """Take the text of calls, which opens nothing."""
+        self._take()
         self._examine(whole=True)
         self._above = text[-_LAST:]
         self._begin_line(text[-_LAST:].rpartition("\n")[2])
 
     def spoil(self) -> None:
         """A call was followed by words, so none behind it counts, unless all of it was reasoning."""
+        self._take()
         self._examine(whole=True)
         self.spoiled = self.spoiled or not self._think
+
+    def _take(self) -> None:
+        *lines, last = "".join(self._pending).split("\n")
+        self._pending, self._size = [], 0
+        for line in lines:
+            self._go_on(line)
+            self._end_line()
+        if last:
+            self._go_on(last)
 
     def _begin_line(self, text: str = "") -> None:
         self._head, self._last, self._length = text[:_HEAD], text[-_LAST:], len(text)
 
-    def _add(self, line: str) -> None:
+    def _go_on(self, line: str) -> None:
+        """Take the next piece of this line."""
         if self._length < _HEAD:
             self._head = (self._head + line)[:_HEAD]
         self._length += len(line)
@@ -169,14 +188,12 @@ class Structure:
             self._examine(whole=False)
 
     def _end_line(self) -> None:
-        if not self._length:
-            self._ticks, self._quote = 0, False
-            return
-        fence = _FENCE_OPENS.match(self._head.rstrip()) if self._length <= _HEAD else None
-        if fence is not None:
+        fence = _FENCE.match(self._head.rstrip()) if 0 < self._length <= _HEAD else None
+        if fence is not None and not (self._fence and fence["unseen"]):
             self._fence_line(fence["mark"], fence["info"].strip(), fence.start("mark"))
-        else:
-            self._examine(whole=True)
+        elif self._length:
+            if _MAY_MATTER.search(self._tail) is not None:
+                self._examine(whole=True)
             line = self._line
             if self._ticks >= 3 and not self._fence:  # behind words on its line
                 self._open_fence("`" * self._ticks, 0)
@@ -185,11 +202,14 @@ class Structure:
                 self._ticks = 0
             else:
                 self._above = line.rstrip()[-_LAST:]
-                if not self._fence:
+                if not self._fence and ("<" in line or "-->" in line):
                     self._element_line(line)
-                    self._note_turn(line)
-        self._begin_line()
-        self._tail = ""
+                if not self._fence and ROLE.match(line) is not None:
+                    self._note_role(line)
+        else:
+            self._ticks, self._quote = 0, False
+        self._head = self._last = self._tail = ""
+        self._length = 0
 
     def _open_fence(self, mark: str, indent: int) -> None:
         self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
@@ -208,9 +228,11 @@ class Structure:
             else:
                 self._fence = ""
 
-    def _note_turn(self, line: str) -> None:
-        if not self._think and not self._elements:
-            self._foreign = self._foreign or self._script.begins_turn(line)
+    def _note_role(self, line: str) -> None:
+        role = None if self._think or self._elements else ROLE.match(line)
+        if role is not None and role.lastgroup is not None:
+            self._roles |= {role.lastgroup}
+            self._foreign = self._foreign or any(turn <= self._roles for turn in TURNS)
 
     def _element_line(self, line: str) -> None:
         tag = _ALONE.match(line)
@@ -233,11 +255,13 @@ class Structure:
             end = max(text.rfind(">", 0, sure) + 1, text.rfind("<", 0, sure) - _BEFORE, end - _LONGEST)
         # A fence that was opened inside reasoning ends with it.
         if (not self._fence or self._think) and end > 0 and _MAY_MATTER.search(text) is not None:
-            for token in _TOKEN.finditer(text):
-                if token.start() >= end:
-                    break
-                at = token.end()
-                self._token(token)
+            begins = _BEGINS_TOKEN.search(text)
+            while begins is not None and begins.start() < end:
+                token = _TOKEN.match(text, begins.start())
+                at = token.end() if token is not None else at
+                if token is not None:
+                    self._token(token)
+                begins = _BEGINS_TOKEN.search(text, max(at, begins.start() + 1))
         self._tail = text[max(at, end, 0) :]
 
     def _token(self, token: re.Match[str]) -> None:
@@ -251,7 +275,7 @@ class Structure:
             if self._think == closes or (not self._think and closes != "channel"):
                 self._think, self._fence, self._ticks = "", "", 0
                 self._think_first, self.spoiled, self._above = False, False, ""
-                self._note_turn(self._head)
+                self._note_role(self._head)
                 self._begin_line(token.string[token.end() :])
         elif self._ticks:
             pass

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import islice, pairwise
@@ -19,7 +19,6 @@ from ..sizes import MOST_TAGS
 from ..tools.check import View
 from ..tools.schema import STRING
 from .known import Call, CutOff, Known, read, same_key
-from .minimax import nested_value
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -60,7 +59,7 @@ class _Values:
 def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
     text, groups = head.string, head.groupdict()
     written = html.unescape(head["name"]) if row.entities else head["name"]
-    name = known.strict(written) if row.weak else known.resolve(written)
+    name = known.resolve(written, spelled=row.weak)
     if name is None or not _HARMLESS.fullmatch(groups.get("rest") or ""):
         return None
     if groups.get("closed"):
@@ -68,9 +67,7 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
     declared = set(known.declared(name))
     ahead = islice(_pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end()), MOST_TAGS + 1)
     tags: list[re.Match[str]] = []
-    taken = _noted(ahead, tags)
-    outer = _outermost(taken) if row.nested else taken
-    found = _paired(row, iter(outer), text, head.end()) if outer is not None else None
+    found = _paired(row, _noted(ahead, tags), text, head.end())
     tags += ahead if found is None else ()
     if len(tags) > MOST_TAGS:
         if final:
@@ -80,11 +77,11 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
         names = "|".join(map(re.escape, sorted(declared)))
         param, param_end = rf"<(?P<key>{names})>", rf"</(?:{names})>"
         tags = list(_pattern(param, param_end, row.end, row.opener).finditer(text, head.end()))
-        found = _flat(row, tags, text, head.end(), known, name)
+        found = _flat(row, tags, head, known, name)
     if found is None:
         if not (final and known.forgives):
             raise CutOff
-        found = _flat(row, tags, text, head.end(), known, name) or _unclosed(row, head, tags)
+        found = _flat(row, tags, head, known, name)
         if found is None or known.lacks(name, found.values):
             return None
     if found.tagged and (known.lacks(name, found.values) or (declared and not declared >= found.values.keys())):
@@ -96,13 +93,8 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
         unknown = view is not None and declared and not view.declares(key) and not same_key(key, declared)
         if unknown and ("\n" in before.strip("\r\n") or not before.strip()):
             return None  # The tag may be a part of the value before it.
-    try:
-        raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
-    except ValueError:
-        return None
-    if not known.takes(name, raw, weak=False):
-        return None
-    return [(name, known.typed(name, raw))], found.end
+    raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
+    return ([(name, known.typed(name, raw))], found.end) if known.takes(name, raw, weak=False) else None
 
 
 @cache
@@ -193,22 +185,6 @@ def _paired(row: Row, ahead: Iterator[re.Match[str]], text: str, at: int) -> _Va
     return None
 
 
-def _outermost(tags: Iterable[re.Match[str]]) -> list[re.Match[str]] | None:
-    """The tags that are not inside a value, in a family that names its closers; None if they are no pairs."""
-    found: list[re.Match[str]] = []
-    stack: list[str] = []
-    for tag in tags:
-        if not stack:
-            found.append(tag)
-        if tag["open"]:
-            stack.append(tag["key"])
-        elif tag["shut"] and stack and stack.pop() == tag["shut_key"]:
-            found += [] if stack else [tag]
-        else:
-            return None if stack or tag["shut"] else found
-    return None
-
-
 def _inside(stack: list[str]) -> list[str]:
     """What is open inside the innermost block that is open."""
     return stack[len(stack) - stack[::-1].index("block") :] if "block" in stack else stack
@@ -225,51 +201,44 @@ def _is_in_prose(text: str, tag: re.Match[str]) -> bool:
     return bool(line.strip()) and (line[-1] in _AROUND or text[tag.end() : tag.end() + 1] in _QUOTES)
 
 
-def _flat(row: Row, tags: list[re.Match[str]], text: str, at: int, known: Known, name: str) -> _Values | None:
-    """The reading in which no value has a tag in it, and where the next tag ends a value that was not closed."""
-    found, declared = _Values(), set(known.declared(name))
-    key, start, closed = None, 0, True
+def _flat(row: Row, tags: list[re.Match[str]], head: re.Match[str], known: Known, name: str) -> _Values | None:
+    """The reading in which no value has a tag in it, and where the next tag ends a value that was not closed.
+
+    Of a call in a wrapper whose values are all closed, the own closer may be missing at the end of the answer.
+    """
+    text, at, declared = head.string, head.end(), set(known.declared(name))
+    found, key, start, closed = _Values(), None, 0, True
     for tag in tags:
         kind = _kind(tag)
         if key is not None and kind == "shut":
-            named = tag.groupdict().get("shut_key")
-            if (named or key) != key or found.values.setdefault(key, value := text[start : tag.start()]) != value:
+            if found.values.setdefault(key, value := text[start : tag.start()]) != value:
                 return None
             key, at = None, tag.end()
             continue
         if key is not None:
-            value = re.sub(rf"\s*</{re.escape(key)}>\s*\Z", "", text[start : tag.start()])
+            value = text[start : tag.start()]
+            if value.rstrip().endswith(f"</{key}>"):
+                value = value.rstrip().removesuffix(f"</{key}>").rstrip()
             if kind == "block" or not may_be_unclosed(value):
                 return None
             found.values[key], key, at = _LAST_LINE_END.sub("", value), None, tag.start()
             closed = False
-        if not _adjoins(text, at, tag):
-            return None
+        if kind not in ("open", "end") or not _adjoins(text, at, tag):
+            break
         if kind == "end":
-            found.end = tag.end()
-            stands = found.values and (closed or known.fit(name, found.values))
-            return found if stands and (known.aloud or row.ends_at(text, tag.end())) else None
+            at = tag.end()
+            closed = closed or known.fit(name, found.values)
+            break
         key, start = _key(tag), tag.end()
-        if kind != "open" or key in found.values or (declared and key not in declared):
+        if key in found.values or (declared and key not in declared):
             return None
         found.attributes[key] = tag.groupdict().get("more") or ""
-    return None
-
-
-def _unclosed(row: Row, head: re.Match[str], tags: list[re.Match[str]]) -> _Values | None:
-    """The parameters of a call in a wrapper whose own closer is missing at the end of the answer."""
-    kinds = [_kind(tag) for tag in tags]
-    text = head.string
-    if kinds != ["open", "shut"] * (len(kinds) // 2) or not kinds or not row.ends_at(text, tags[-1].end()):
-        return None
-    if row.bare and not text[: head.start()].rstrip().endswith(">"):
-        return None
-    found = _Values(end=tags[-1].end())
-    for opened, shut in zip(tags[::2], tags[1::2], strict=True):
-        found.attributes[_key(opened)] = opened.groupdict().get("more") or ""
-        if found.values.setdefault(_key(opened), value := text[opened.end() : shut.start()]) != value:
-            return None
-    return found
+    else:
+        kind = ""
+    wrapped = kind == "end" or not row.bare or text[: head.start()].rstrip().endswith(">")
+    found.end = at
+    stands = key is None and found.values and closed and wrapped
+    return found if stands and (known.aloud or row.ends_at(text, at)) else None
 
 
 def may_be_unclosed(value: str) -> bool:
@@ -300,8 +269,6 @@ def _cut_here_document(values: Any) -> bool:
 def _value(row: Row, view: View | None, key: str, value: str, attributes: str) -> Any:
     """What the text of a parameter means, before its schema is asked."""
     child = view.child(key) if view else None
-    if row.nested:
-        return nested_value(value, child)
     if row.trim and (begun := _FIRST_LINE_END.match(value)):
         value = _LAST_NEWLINE.sub("", value[begun.end() :])
     if value.startswith(_CDATA[0]) and value.rstrip().endswith(_CDATA[1]):

@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import re
 
-ENDS_OF_TURN = (
-    *("<|call|>", "<|end|>", "<|return|>", "<|im_end|>", "<|eot|>", "<|eot_id|>", "<|eom|>", "<|eom_id|>", "<|EOT|>"),
-    *("<EOT>", "<|eos|>", "<eos>", "</s>", "<|end_of_text|>", "<|endoftext|>", "<|end_of_turn|>", "<|endofturn|>"),
-    *("<|end_of_sentence|>", "<|end_of_role|>", "<|end_of_response|>", "<end_of_turn>", "<|END_OF_TURN_TOKEN|>"),
-    *("<|END_RESPONSE|>", "<|assistant_end|>", "<|role_end|>", "<|endofresponse|>", "<|calls|>", "[|endofturn|]"),
-    *(
-        "</longcat_s>",
-        "<SPECIAL_12>",
-        "<eoa>",
-        "<｜end▁of▁sentence｜>",
-        "<｜hy_eos｜>",
-        "<turn|>",
-        "<|turn|>",
-        "[e~[",
-    ),
-    *("[EOS]", "[/INST]", "<seed:eos>", "<[end_of_sentence]>", "<|stop|>", "<|flush|>", "<|extra_0|>"),
-    *("<|message_end|>", "<|msg_end|>", "<|end_message|>", "<|message_sep|>", "<|close|>message<|sep|>"),
-    *("<|close|>response<|sep|>", "<|end_of_msg|>", "<|pad|>", "<pad>", "<|assistant|>"),
-)
+_WRITTEN = """
+    <|call|> <|end|> <|return|> <|im_end|> <|eot|> <|eot_id|> <|eom|> <|eom_id|> <|EOT|> <EOT> <|eos|> <eos>
+    </s> <|end_of_text|> <|endoftext|> <|end_of_turn|> <|endofturn|> <|end_of_sentence|> <|end_of_role|>
+    <|end_of_response|> <end_of_turn> <|END_OF_TURN_TOKEN|> <|END_RESPONSE|> <|assistant_end|> <|role_end|>
+    <|endofresponse|> <|calls|> [|endofturn|] </longcat_s> <SPECIAL_12> <eoa> <｜end▁of▁sentence｜> <｜hy_eos｜>
+    <turn|> <|turn|> [e~[ [EOS] [/INST] <seed:eos> <[end_of_sentence]> <|stop|> <|flush|> <|extra_0|>
+    <|message_end|> <|msg_end|> <|end_message|> <|message_sep|> <|close|>message<|sep|>
+    <|close|>response<|sep|> <|end_of_msg|> <|pad|> <pad> <|assistant|>
+"""
+ENDS_OF_TURN = tuple(_WRITTEN.split())
 """Tokens with which a template ends a turn."""
 
 _U = r"(?:▁|\\?_| )"

@@ -12,76 +12,69 @@ _LANGUAGES = ("json", "json5", "tool_call", "tool_calls", "tool", "function_call
 _FENCE = re.compile(r"`{1,16}(?P<info>\w*)[ \t]*(?P<line>\n\s*)?")
 _KEYS = (*NAME_KEYS, *ARGUMENT_KEYS, *INNER_KEYS, *OTHER_KEYS, LIST_KEY)
 _MEMBER = re.compile(
-    r"\s*[\"'](?P<key>\w*)(?:[\"']\s*+(?P<colon>:\s*+(?:(?:[\"'](?P<word>[^\"'\\]{0,128})(?P<closed>[\"'])?|[\w.+-]+)\s*+)?)?)?"
+    r"[{,]\s*[\"'](?P<key>\w*)(?:[\"']\s*(?P<colon>:\s*(?:[\"'](?P<word>[^\"'\\]*)(?P<closed>[\"'])?)?)?)?"
 )
-_BRACE = re.compile(r"(?:\[\s*)?\{")
+_BRACE = re.compile(r"(?:\[\s*)?(?:\{\s*(?:[\"']|\Z)|\Z)")
 _LISTED = re.compile(r"\[\s*(?P<name>[^\W\d][\w.]*)(?P<open>\()?")
 _CODE = re.compile(r"(?:print\()?(?P<name>[\w.]*)")
-_WORD = re.compile(r"[\w.-]*(?::[\w.-]*)?")
+_WORD = re.compile(r"(?P<name>[\w.-]*(?::[\w.-]*)?)")
 _WORDS = ("functools", "call:", "print")
 
 
 def may_be_weak(text: str, known: Known) -> bool | None:
     """Whether a message that begins like this may be a call in a weak form; None if too little of it has arrived."""
-    if text[0] == "`":
-        fence = _FENCE.match(text)
-        assert fence is not None
+    fence = _FENCE.match(text)
+    if fence is not None:
+        info, arrived = fence["info"].lower(), fence.end() == len(text)
         if fence["line"] is None:
-            possible = any(language.startswith(fence["info"].lower()) for language in _LANGUAGES)
-            return None if possible and fence.end() == len(text) else False
-        if fence["info"].lower() not in _LANGUAGES:
-            return False
+            return None if arrived and any(language.startswith(info) for language in _LANGUAGES) else False
+        if info not in _LANGUAGES or arrived:
+            return None if info in _LANGUAGES else False
         text = text[fence.end() :]
-        if not text:
-            return None
-        if text[0] not in "{[":
-            return _code(text, known) if fence["info"] == "tool_code" else False
     if text[0] in "{[":
         return _object(text, known)
+    if fence is not None:
+        return _code(text, known) if fence["info"] == "tool_code" else False
     return _word(text, known) if text[0].isalpha() or text[0] == "_" else False
 
 
 def _object(text: str, known: Known) -> bool | None:
     if (listed := _LISTED.match(text)) is not None:
-        if listed["open"] is None and listed.end() < len(text):
-            return False
-        return (True if listed["open"] else None) if known.begins(listed["name"]) else False
-    brace = _BRACE.match(text)
-    if brace is None:
-        return None if not text[1:].strip() else False
-    at = brace.end()
-    while True:
-        found = _MEMBER.match(text, at)
-        if found is None:
-            return None if not text[at:].strip() else False
-        key, word, ended = found["key"], found["word"], found.end() == len(text)
-        if found["colon"] is None:
-            return None if ended and any(each.startswith(key) for each in _KEYS) else False
+        complete = listed["open"] is not None
+        return (
+            (complete or None) if (complete or listed.end() == len(text)) and known.begins(listed["name"]) else False
+        )
+    if _BRACE.match(text) is None:
+        return False
+    for member in _MEMBER.finditer(text):
+        key, word = member["key"], member["word"]
+        if member["colon"] is None:
+            cut = member.end() == len(text) and any(each.startswith(key) for each in _KEYS)
+            return None if cut else False
         if key in NAME_KEYS and word is not None:
-            return known.strict(word) is not None if found["closed"] else ended and known.begins(word) and None
-        if key not in _KEYS or (key == "type" and found["closed"] and word not in TYPES):
+            if member["closed"]:
+                return known.resolve(word, spelled=True) is not None
+            return None if known.begins(word) else False
+        if key not in _KEYS or (key == "type" and member["closed"] and word not in TYPES):
             return False
-        if key not in OTHER_KEYS or not text.startswith(",", found.end()):
-            return None if ended else key not in OTHER_KEYS
-        at = found.end() + 1
+        if key not in OTHER_KEYS and member.end() < len(text):
+            return True
+    return None
 
 
 def _code(text: str, known: Known) -> bool | None:
     found = _CODE.match(text)
-    assert found is not None
-    name = found["name"] or ""
-    if found.end() == len(text):
-        return None if known.begins(name) or "print(".startswith(text) else False
-    return text[found.end()] == "(" and known.begins(name)
+    if found is None or found.end() == len(text):
+        return None if "print(".startswith(text) or (found and known.begins(found["name"])) else False
+    return text[found.end()] == "(" and known.begins(found["name"])
 
 
 def _word(text: str, known: Known) -> bool | None:
     found = _WORD.match(text)
-    assert found is not None
-    word = found[0]
-    if found.end() == len(text):
+    word, rest = (found[0], text[found.end() :]) if found else ("", text)
+    if not rest:
         possible = any(each.startswith(word) or word.startswith("call:") for each in _WORDS)
         return None if possible or any(tool.name.startswith(word) for tool in known.tools) else False
     if word == "functools" or word.startswith("call:"):
-        return text[found.end()] in "[{"
-    return known.tools.get(word) is not None and text[found.end() :].lstrip(" ")[:1] in ("[", "{", "\n", "")
+        return rest[0] in "[{"
+    return known.tools.get(word) is not None and rest.lstrip(" ")[:1] in ("[", "{", "\n", "")

@@ -90,31 +90,12 @@ TURN = (
 )
 """The beginning of the turn of a user, a tool or the system, or the end of what a client sends."""
 
-_ROLE_LINE = re.compile(
-    r"(?:(?:\#{1,4}\s|\*{2,3})?(?:user|human)(?:\*{2,3})?|h|tool (?:result|response|output)s?):", re.I
+ROLE = re.compile(
+    r"(?P<turn>(?:(?:\#{1,4}\s|\*{2,3})?(?:user|human)(?:\*{2,3})?|h|tool (?:result|response|output)s?):)"
+    r"|(?P<other>(?:user|human|tool|system|observation)\s*\Z)|(?P<model>(?:assistant|model)\s*\Z)"
+    r"|(?P<observed>observation:)|(?P<acted>(?:thought|action(?: input)?):)",
+    re.I,
 )
-_ROLE_ALONE = re.compile(r"(?:user|human|tool|system|observation)\s*\Z", re.I)
-_MODEL_ALONE = re.compile(r"(?:assistant|model)\s*\Z", re.I)
-_OBSERVED, _ACTED = re.compile(r"observation:", re.I), re.compile(r"(?:thought|action(?: input)?):", re.I)
-
-
-class Script:
-    """Lines that are roles, as in the script of a conversation: nothing behind an invented turn is a call."""
-
-    __slots__ = ("_acted", "_observed", "_role")
-
-    def __init__(self) -> None:
-        self._role = self._acted = self._observed = False
-
-    def begins_turn(self, line: str) -> bool:
-        """Whether this line begins the turn of somebody else."""
-        if line[:1] not in "uUhHoOtTsSaAmM#*":
-            return False
-        if _ROLE_ALONE.match(line):
-            self._role = True
-        elif _ROLE_LINE.match(line) or (self._role and _MODEL_ALONE.match(line)):
-            return True
-        # With an action before it, an observation is the result of a tool; alone it is a remark of the model.
-        self._observed = self._observed or _OBSERVED.match(line) is not None
-        self._acted = self._acted or _ACTED.match(line) is not None
-        return self._acted and self._observed
+"""A line that is a role, as in the script of a conversation."""
+TURNS = ({"turn"}, {"other", "model"}, {"acted", "observed"})
+"""The lines that together are the turn of somebody else; without an action, an observation is the model's remark."""
