@@ -81,8 +81,10 @@ class Toolfix:
             self.reporter.summary.no_answer(sentence)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
-        if sentence := advice.of_server(data.client.proxy_mode, data.server):
-            self.reporter.summary.no_answer(sentence)
+        mode = data.client.proxy_mode
+        if isinstance(mode, mode_specs.ReverseMode | mode_specs.UpstreamMode) and data.server.address == mode.address:
+            error = data.server.error or "the connection failed"
+            self.reporter.summary.no_answer(advice.of_mode(mode.type_name, mode.data, error))
 
     def http_connect_error(self, flow: http.HTTPFlow) -> None:
         error = flow.server_conn.error or "the connection failed"

@@ -44,8 +44,8 @@ supported_python() {
 # LOCKED=0 installs what pip finds today instead; HASHES=1 accepts only files whose hashes are in the lock.
 # A working environment is never lost: it is brought up to date, or kept aside until the new one works.
 environment() {
-  # Two commands at once wait for each other, if this machine has flock.
-  if command -v flock >/dev/null 2>&1; then
+  # Two commands at once wait for each other, if this machine has flock and this is a place to write to.
+  if command -v flock >/dev/null 2>&1 && (: >>"$1.lock") 2>/dev/null; then
     exec 9>"$1.lock"
     flock -n 9 || { say "waiting: $1 is being set up by another command"; flock 9; }
   fi
@@ -63,6 +63,8 @@ bring_up_to_date() {
       [ "$known" != "$(stamp_of "$series" "$enough" "$checked")" ] || return 0
     done
   done
+  (: >>"$folder.lock") 2>/dev/null ||
+    fail "$folder must be set up, and you cannot write there: let its owner run scripts/toolfix, or make a clone of your own."
   if has_uv; then say "setting up $folder with uv: this takes some seconds, once"
   else say "setting up $folder with pip: this takes about a minute, once"; fi
   # Hashes are compared when a file is installed, so HASHES=1 needs a new environment.

@@ -14,7 +14,7 @@ from scripts.writing_docs.commands import commands, page
 from toolcalls.cli import COMMANDS, main
 from toolcalls.cli.agents import AGENTS
 from toolcalls.cli.environment import PROXY_VARIABLES
-from toolcalls.cli.trust import BUNDLE_VARIABLES, NODE_VARIABLE
+from toolcalls.proxy.advice import CA_VARIABLES, NODE
 
 ROOT = Path(__file__).parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
@@ -67,8 +67,8 @@ def test_what_a_person_behind_a_shared_proxy_types_sets_what_run_sets() -> None:
     )
     found = dict(line.split("=", 1) for line in done.stdout.splitlines())
     assert {found[name] for name in PROXY_VARIABLES} == {"http://toolfix.example.com:8080"}
-    assert {found[name] for name in BUNDLE_VARIABLES} == {"/h/toolfix-bundle.pem"}
-    assert (found[NODE_VARIABLE], found["NODE_USE_ENV_PROXY"]) == ("/h/toolfix-ca.pem", "1")
+    assert {found[name] for name in CA_VARIABLES.keys() - {NODE}} == {"/h/toolfix-bundle.pem"}
+    assert (found[NODE], found["NODE_USE_ENV_PROXY"]) == ("/h/toolfix-ca.pem", "1")
 
 
 def test_every_agent_has_its_section() -> None:

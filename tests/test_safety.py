@@ -63,10 +63,9 @@ WRITERS = {
     "cli/agents.py": "doctor",
     "cli/demo.py": "demo",
     "cli/doctor.py": "doctor",
+    "cli/environment.py": "confdir",
     "cli/inputs.py": "among the temporary files",
-    "cli/proxy.py": "`proxy` for its counts",
     "cli/run.py": "run",
-    "cli/trust.py": "confdir",
     "proxy/session_summary.py": "run",
     "recording/record.py": "toolfix_record",
     "recording/store.py": "toolfix_record",
@@ -103,7 +102,7 @@ def test_every_command_listens_on_loopback() -> None:
             if "--listen-host" in words:
                 found += 1
                 assert words[words.index("--listen-host") + 1] == "127.0.0.1", path
-    assert found == 3
+    assert found == 2
     default = ProxyProcess(Path("x"))._command
     assert default[default.index("--listen-host") + 1] == "127.0.0.1"
     assert Upstream(lambda _seen: None)._host == "127.0.0.1"  # type: ignore[arg-type,return-value]

@@ -112,3 +112,15 @@ def test_a_python_that_was_named_and_cannot_be_used_is_an_error(named: str, tmp_
 def test_a_python_that_was_named_is_taken(tmp_path: Path) -> None:
     own = str(sys._base_executable)  # type: ignore[attr-defined]
     assert sh("supported_python", tmp_path, PYTHON=own).stdout == f"{own}\n"
+
+
+def test_a_clone_that_its_user_cannot_write_runs_if_it_is_set_up_and_else_says_who_can(tmp_path: Path) -> None:
+    place = "/proc/venv"  # Nobody can write there, whoever runs this.
+    done = sh(f"bring_up_to_date() {{ echo working >&2; }}\nenvironment {place} python3 run", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "working\n")
+    done = sh(f"environment {place} {sys.executable} run", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "toolfix: /proc/venv must be set up, and you cannot write there: let its owner run scripts/toolfix, "
+        "or make a clone of your own.\n"
+    )

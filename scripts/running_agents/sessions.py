@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.upstream import Upstream, write_certificate
-from toolcalls.cli import trust
+from toolcalls.cli import environment
+from toolcalls.proxy.advice import CA_VARIABLES, NODE
 
 from .broken_calls import CUT, MARK, BrokenCall, Tools
 from .candidates import Candidate
@@ -59,7 +60,7 @@ def play(
         work.mkdir(parents=True)
         (work / "file.txt").write_text("before\n")
         certificate = write_certificate(folder / "upstream.pem", ["localhost", "127.0.0.1"])
-        trusted = trust.prepare(folder / "trust", certificate, {})
+        trusted = environment.prepare(folder / "trust", certificate, {})
         model = _model(candidate, broken, work)
         # Without toolfix over plain HTTP, because Rust clients may reject a self-signed certificate.
         with Upstream(model, certificate if toolfix else None) as upstream:
@@ -73,7 +74,7 @@ def play(
             session.prepare(folder / "home")
             environ = {
                 "PATH": programs([candidate]), "HOME": str(folder / "home"), "TERM": "dumb", "LANG": "C.UTF-8",
-                **dict.fromkeys(trust.BUNDLE_VARIABLES, str(trusted.bundle)), trust.NODE_VARIABLE: str(trusted.node),
+                **dict.fromkeys(CA_VARIABLES, str(trusted.bundle)), NODE: str(trusted.node),
                 **session.environ,
             }  # fmt: skip
             if toolfix:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -112,3 +113,28 @@ def test_no_input_at_all_is_said() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"toolfix: the input is empty.\n")
     for nothing in (b"", b" \n"):
         assert complaint(toolfix("repair", stdin=nothing), 1) == "toolfix: the input is empty."
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "said"),
+    [
+        ("repair <&-", 1, "toolfix: the input is empty.\n"),
+        ("filter <&-", 0, "toolfix: the input is empty.\n"),
+        ("path >&-", 1, "toolfix: the output cannot be written (Bad file descriptor).\n"),
+        ("path 2>&-", 0, ""),
+        ("run -- sh -c 'exit 3' 2>/dev/full", 3, ""),
+        ("run -- no-such-command 2>/dev/full", 127, ""),
+        ("run --record README.md -- true", 2, "Error: --record README.md is a file: name a directory.\n"),
+        ("filter --report /no/such/x", 2, "--report /no/such/x cannot be written: name a file in an existing directory.\n"),
+    ],
+)  # fmt: skip
+def test_streams_that_are_closed_or_full_and_places_that_are_wrong(
+    line: str, status: int, said: str, tmp_path: Path
+) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(ROOT / "addon"), "HOME": str(tmp_path)}
+    script = f'exec "$0" -m toolcalls.cli {line}'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable], input=b"", cwd=ROOT, env=environ, capture_output=True, check=False
+    )
+    assert done.returncode == status
+    assert done.stderr.decode().endswith(said) and bool(done.stderr) == bool(said)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from toolcalls.cli import doctor as checks
-from toolcalls.cli import trust
+from toolcalls.cli import environment
 from toolcalls.cli.doctor import Finding
 
 from .commands import ROOT
@@ -25,23 +25,24 @@ def statuses(findings: list[Finding]) -> list[str]:
 
 def test_the_ca(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checks.ca(tmp_path).status == "note"
-    trust.ensure_ca(tmp_path)
+    environment.ensure_ca(tmp_path)
     assert checks.ca(tmp_path).status == "ok"
     for days, said in ((12, "expires in 12 days"), (-1, "has expired")):
         until = datetime.now(UTC) + timedelta(days, hours=1)
-        monkeypatch.setattr(trust, "expiry", lambda _ca, until=until: until)
+        monkeypatch.setattr(environment, "expiry", lambda _ca, until=until: until)
         assert said in checks.ca(tmp_path).what
     assert checks.ca(tmp_path).status == "wrong"
     monkeypatch.undo()
-    (tmp_path / trust.CA_FILE).write_text("nonsense")
+    (tmp_path / environment.CA_FILE).write_text("nonsense")
     assert checks.ca(tmp_path).status == "wrong"
 
 
 def test_no_proxy() -> None:
     environ = {"NO_PROXY": "localhost,.corp,.openai.com", "HTTPS_PROXY": "http://127.0.0.1:8080"}
     found = list(checks.no_proxy(environ))
-    assert statuses(found) == ["wrong", "wrong"]
-    assert {finding.fix for finding in found} == {"export NO_PROXY=.corp"}
+    assert statuses(found) == ["wrong"]
+    assert found[0].what.startswith("NO_PROXY has localhost, .openai.com: ")
+    assert found[0].fix == "export NO_PROXY=.corp"
     assert statuses(list(checks.no_proxy({"no_proxy": "localhost"}))) == ["note"]
     assert not list(checks.no_proxy({"NO_PROXY": ".corp"}))
 
@@ -58,8 +59,8 @@ def test_an_existing_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_place_for_the_ca_where_run_cannot_start_is_wrong(tmp_path: Path) -> None:
     typo = checks.ca(tmp_path / "no" / "such")
     assert (typo.status, "is that a typo?" in typo.what) == ("wrong", True)
-    trust.ensure_ca(tmp_path)
-    (tmp_path / trust.KEY_FILE).unlink()
+    environment.ensure_ca(tmp_path)
+    (tmp_path / environment.KEY_FILE).unlink()
     assert checks.ca(tmp_path).status == "wrong"
 
 
@@ -151,9 +152,22 @@ def test_agents_that_bypass_a_proxy_have_the_line_that_works(tmp_path: Path) -> 
     assert "fix: toolfix run --reverse http://localhost:8000" in result.stdout
 
 
-def test_a_probe_that_fails_on_an_old_node_says_which_it_needs(tmp_path: Path) -> None:
-    agent(tmp_path, "qwen", "exit 1")
-    agent(tmp_path, "node", "echo v20.20.2")
+def test_of_a_probe_that_fails_the_last_words_of_the_agent_are_quoted(tmp_path: Path) -> None:
+    agent(tmp_path, "qwen", "echo starting; echo 'qwen-code needs Node 22 or newer' >&2; echo; exit 1")
     result = doctor(tmp_path, tmp_path / "conf", "qwen", "--patience", "2")
     assert result.returncode == 1
-    assert "fix: qwen-code needs Node 22 or newer: npm install -g n && n 24" in result.stdout
+    assert "came through the proxy. It said: qwen-code needs Node 22 or newer\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("environ", "said", "status"),
+    [
+        ({"TOOLFIX_FALBACK": "empty"}, "Did you mean TOOLFIX_FALLBACK?", "wrong"),
+        ({"TOOLFIX_SHAPE": "perhaps"}, "toolfix_shape='perhaps' is not allowed", "wrong"),
+        ({"TOOLFIX_MODE": "off"}, "TOOLFIX_MODE=off: nothing is mended", "wrong"),
+    ],
+)
+def test_a_variable_that_is_wrong_or_turns_everything_off(environ: dict[str, str], said: str, status: str) -> None:
+    (found,) = checks.variables(environ)
+    assert said in found.what and statuses([found]) == [status]
+    assert not list(checks.variables({"TOOLFIX_MODE": "repair", "PATH": "/bin"}))

@@ -10,9 +10,10 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.upstream import write_certificate
-from toolcalls.cli import environment, trust
+from toolcalls.cli import environment
+from toolcalls.proxy import advice
 
-TRUST = trust.Trust(Path("/bundle.pem"), Path("/node.pem"))
+TRUST = environment.Trust(Path("/bundle.pem"), Path("/node.pem"))
 PROXY = "http://127.0.0.1:4711"
 
 
@@ -90,21 +91,25 @@ def test_the_bundle_has_the_roots_the_users_own_cas_and_ours_each_once(tmp_path:
     ours = write_certificate(tmp_path / "ours.pem", ["ours"])
     company = write_certificate(tmp_path / "company.pem", ["company"])
     environ = {"SSL_CERT_FILE": str(company), "PIP_CERT": str(company), "AWS_CA_BUNDLE": "/no/such/file"}
-    written = trust.prepare(tmp_path / "out", ours, {**environ, trust.NODE_VARIABLE: str(company)})
-    roots = trust.system_roots()
-    bundle = trust.certificates(written.bundle.read_bytes())
-    assert set(bundle) == {*roots, *trust.certificates(ours.read_bytes()), *trust.certificates(company.read_bytes())}
+    written = environment.prepare(tmp_path / "out", ours, {**environ, advice.NODE: str(company)})
+    roots = environment.system_roots()
+    bundle = environment.certificates(written.bundle.read_bytes())
+    assert set(bundle) == {
+        *roots,
+        *environment.certificates(ours.read_bytes()),
+        *environment.certificates(company.read_bytes()),
+    }
     assert len(bundle) == len(set(bundle)) == len(set(roots)) + 2
-    assert len(trust.certificates(written.node.read_bytes())) == 2
+    assert len(environment.certificates(written.node.read_bytes())) == 2
     assert b"PRIVATE KEY" not in written.bundle.read_bytes() + written.node.read_bytes()
     assert written.bundle.stat().st_mode & 0o077 == 0
 
 
 def test_many_first_sessions_at_once_make_one_ca(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda _: trust.prepare(tmp_path, trust.ensure_ca(tmp_path), {}), range(8)))
+        made = list(pool.map(lambda _: environment.prepare(tmp_path, environment.ensure_ca(tmp_path), {}), range(8)))
     assert len({trust.node.read_bytes() for trust in made}) == 1
     key = load_pem_private_key((tmp_path / "mitmproxy-ca.pem").read_bytes(), None)
-    certificate = x509.load_pem_x509_certificate((tmp_path / trust.CA_FILE).read_bytes())
+    certificate = x509.load_pem_x509_certificate((tmp_path / environment.CA_FILE).read_bytes())
     assert key.public_key() == certificate.public_key()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".toolfix-bundle")]

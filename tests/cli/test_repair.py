@@ -10,7 +10,7 @@ from tests.cli.commands import complaint, lines, toolfix
 
 def test_it_prints_strict_json_and_nothing_else() -> None:
     result = toolfix("repair", stdin="{'a': True, 'b': 'ä',}".encode())
-    assert (result.returncode, result.stdout) == (0, '{"a":true,"b":"ä"}'.encode())
+    assert (result.returncode, result.stdout) == (0, '{"a":true,"b":"ä"}\n'.encode())
     assert result.stderr == b"toolfix: mended: single quotes, Python literals, trailing comma.\n"
 
 
@@ -26,7 +26,7 @@ def test_a_refusal_exits_1_with_its_reason() -> None:
 
 def test_the_finish_reason_decides_what_was_cut() -> None:
     result = toolfix("repair", "--finish", "stop", stdin=b'{"a": "b"')
-    assert result.stdout == b'{"a":"b"}'
+    assert result.stdout == b'{"a":"b"}\n'
     assert toolfix("repair", "--finish", "length", stdin=b'{"a": 12').returncode == 1
 
 

@@ -138,7 +138,7 @@ def test_the_command_takes_both(flow_file: Path, har_file: Path) -> None:
         f"{flow_file}/flow 2: 1 mended",
         f"{har_file}/flow 1: 1 mended",
     ]
-    assert b"2 recordings, 0 drifted" in toolfix("replay", "--check", str(flow_file), str(har_file)).stdout
+    assert b"2 recordings, 0 changed" in toolfix("replay", "--check", str(flow_file), str(har_file)).stdout
 
 
 def test_a_flow_file_is_never_written(flow_file: Path) -> None:
@@ -155,4 +155,4 @@ def test_what_is_no_flow_file_is_one_sentence(content: bytes, tmp_path: Path) ->
     if content:
         assert "is neither a flow file nor a HAR file" in complaint(result, 1)
     else:
-        assert b"0 recordings, 0 drifted" in result.stdout
+        assert b"0 recordings, 0 changed" in result.stdout

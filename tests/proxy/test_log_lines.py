@@ -53,7 +53,7 @@ def test_every_line_of_ours_goes_through_the_logger_that_is_guarded() -> None:
     others = {(path, name) for path, name in loggers if name not in ('"toolfix"', '"toolfix.engine"')}
     others.remove(("toolcalls/proxy/reporting.py", "name"))  # the guard itself
     # These two belong to mitmproxy: the first is made quieter, the second gets a hint of ours beside a line of its own.
-    assert others == {("toolcalls/cli/proxy.py", '"mitmproxy.proxy.server"'), ("toolcalls/cli/proxy.py", "")}
+    assert others == {("toolcalls/cli/run.py", '"mitmproxy.proxy.server"'), ("toolcalls/cli/run.py", "")}
 
 
 @pytest.mark.parametrize("status", ["repaired", "refused"])

@@ -39,7 +39,7 @@ def test_the_advice_names_the_variable_of_the_client(agent: str, variable: str) 
 def test_a_client_that_does_not_introduce_itself_is_known_by_how_it_rejects() -> None:
     """Measured: Node and bun hang up, OpenSSL and rustls send an alert."""
     assert " it needs NODE_EXTRA_CA_CERTS=/ca.pem" in clients.of_distrust(HUNG_UP, "", "api.example", "/ca.pem")
-    assert " it needs SSL_CERT_FILE=/ca.pem (Codex" in clients.of_distrust(ALERT, "", "api.example", "/ca.pem")
+    assert " it needs SSL_CERT_FILE=/ca.pem;" in clients.of_distrust(ALERT, "", "api.example", "/ca.pem")
     assert not clients.of_distrust("connection closed early", "curl/8", "api.example", "/ca.pem")
 
 

@@ -65,6 +65,8 @@ def test_a_host_that_looks_like_a_models_can_be_added(host: str) -> None:
             "auth.openai.com",
             "models.dev",
             "bank.example",
+            "my-llm-registry.corp",
+            "ai.google.dev",
         ),
         *("o1.ingest.sentry.io", "mcp-proxy.anthropic.com", "claude.ai", "maintain.example", "allmail.example"),
         *("static.inference.example", "10.0.0.5", "::1.example", ""),

@@ -12,7 +12,7 @@ from tests.faults.streams import BROKEN, PROTOCOLS, RIGHT
 from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS, HeldBytes
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
-from toolcalls.proxy.websocket_flows import KeptMessages, WebSocketFlows
+from toolcalls.proxy.websocket_flows import WebSocketFlows
 from toolcalls.request.refusals import Refusals
 from toolcalls.wire import sse
 
@@ -74,18 +74,16 @@ def test_a_socket_passes_what_comes_if_the_process_holds_enough() -> None:
     assert held.total == 10**12
 
 
-def test_mitmproxy_keeps_no_more_of_the_messages_than_it_may_and_always_the_last_one() -> None:
-    kept = KeptMessages()
+def test_mitmproxy_keeps_the_messages_of_a_socket_only_if_somebody_looks_at_them() -> None:
+    settings = Settings()
+    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), HeldBytes())
     flow = tflow.twebsocketflow()
     assert flow.websocket
     messages = flow.websocket.messages
-    messages.clear()
-    for number in range(10_000):
-        messages.append(WebSocketMessage(Opcode.TEXT, False, b"%d" % number * 100))
-        kept.add_last(flow, 100_000)
-        messages[-1].content = b"changed since"
-        assert sum(len(message.content) for message in messages) <= 100_000
-    assert len(messages) < 200
-    messages.append(WebSocketMessage(Opcode.TEXT, False, b"x" * 200_000))
-    kept.add_last(flow, 100_000)
-    assert [len(message.content) for message in messages] == [200_000]
+    for wanted, kept in ((False, 1), (True, 10)):
+        settings.bodies_are_wanted = wanted
+        messages.clear()
+        for number in range(10):
+            messages.append(WebSocketMessage(Opcode.TEXT, False, b"%d" % number))
+            flows.message(flow)
+        assert len(messages) == kept and messages[-1].content == b"9"

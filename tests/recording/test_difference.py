@@ -8,7 +8,7 @@ from toolcalls.recording.replay import LONGEST, MOST_LINES, of_bodies, of_calls
 def test_of_a_long_line_only_the_pieces_around_the_change_are_shown() -> None:
     old = b"data: " + b"a" * 2000 + b"RUN" + b"b" * 2000 + b"\n\ndata: same\n\n"
     lines = of_bodies(old, old.replace(b"RUN", b"SIT"), "after.sse")
-    assert lines[:2] == ["--- recorded after.sse", "+++ today's after.sse"]
+    assert lines[:2] == ["--- after.sse as recorded", "+++ after.sse by this version"]
     old_lines, new_lines = ([line for line in lines[2:] if line[0] == sign] for sign in "-+")
     assert len(old_lines) == len(new_lines) == 1
     assert "RUN" in old_lines[0] and "SIT" in new_lines[0]

@@ -56,7 +56,7 @@ def test_clone_demo_run_report(tmp_path: Path) -> None:
     assert_call_in(page)
 
     replay = walk(clone, home, "scripts/toolfix", "replay", str(kept), "--check")
-    assert replay.stdout == "1 recording, 0 drifted\n"
+    assert replay.stdout == "1 recording, 0 changed\n"
     page.unlink()
     walk(clone, home, "scripts/toolfix", "report", str(kept), "-o", str(page))
     assert_call_in(page)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import shutil
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -25,20 +28,33 @@ COMMANDS = {
 }
 """Each command with the first sentence of its help, so that `toolfix --help` loads none of them."""
 
-_FILES = {"repair": "filter", "report": "replay", "env": "environment", "path": "environment"}
+_FILES = {"proxy": "run", "repair": "filter", "report": "replay", "env": "environment", "path": "environment"}
 """Where a command is not in the file of its name."""
 
 INTERRUPTED = 130
 """The exit status after Ctrl-C, the same as in shells."""
 
 
+@functools.cache
+def own_name() -> str:
+    """`toolfix` if it is installed or on the PATH; the script of the clone if that was started."""
+    environment = Path(sys.prefix)
+    script = environment.parent / "scripts" / "toolfix"
+    started = str(environment / "bin" / "toolfix") in sys.orig_argv[:3]
+    if not started or not script.is_file() or shutil.which("toolfix"):
+        return "toolfix"
+    near = os.path.relpath(script)
+    return str(script) if near.startswith("..") else near
+
+
 class _Commands(click.Group):
     """The commands. The file of one is loaded when it is used: loading all takes half a second."""
 
     def main(self, *args: Any, **more: Any) -> Any:
-        """Run a command; an error of the system becomes one sentence."""
+        """Run a command. An error of the system becomes one sentence; Ctrl-C sets the exit status without a word."""
+        _open_what_is_closed()
         try:
-            return super().main(*args, **more)
+            return super().main(*args, **{"prog_name": own_name(), **more})
         except OSError as error:
             what = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
             click.echo(f"toolfix: {what} ({error.strerror or error}).", err=True)
@@ -47,7 +63,6 @@ class _Commands(click.Group):
             sys.exit(1)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command. Ctrl-C is not an error: it sets the exit status and prints nothing."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -66,6 +81,14 @@ class _Commands(click.Group):
         module = import_module(f".{_FILES.get(cmd_name, cmd_name)}", __name__)
         command: click.Command = getattr(module, cmd_name)
         return command
+
+
+def _open_what_is_closed() -> None:
+    """Open the standard streams that the caller has closed: nothing can be read there, and no output be written."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY), number)
+            setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -7,13 +7,11 @@ and an empty home: nothing of the user's is read or written.
 
 from __future__ import annotations
 
-import json
 import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 KEY = MODEL = "toolfix-probe"
 URL, PROMPT = "{{url}}", "{{prompt}}"
@@ -51,11 +49,9 @@ class Agent:
     words: str = ""
     """What follows the binary; "" if the agent cannot be started without an account."""
     environ: Mapping[str, str] = field(default_factory=dict)
-    files: Mapping[str, Any] = field(default_factory=dict)
-    """The files in its home: a text, or an object that is written as JSON."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The files in its home."""
     note: str = ""
-    node: int = 0
-    """The oldest version of Node that the agent runs on."""
     bypass: str = ""
     """When the agent bypasses a proxy, as the rest of a sentence."""
     works: str = ""
@@ -67,99 +63,93 @@ class Agent:
         def filled(text: str) -> str:
             return text.replace(URL, url).replace(PROMPT, prompt)
 
-        files = {
-            name: filled(text if isinstance(text, str) else json.dumps(text)) for name, text in self.files.items()
-        }
-        environ = {name: filled(value) for name, value in self.environ.items()}
+        files, environ = (
+            {name: filled(text) for name, text in texts.items()} for texts in (self.files, self.environ)
+        )
         return AgentSession((self.binary, *map(filled, shlex.split(self.words))), environ, files)
 
 
 _NPM = "npm install -g "
 _V1 = f"{URL}/v1"
 
-_CODEX = f"""
-model = "{MODEL}"
+# The files of the agents, as they stand in a home.
+
+_CODEX = """
+model = "toolfix-probe"
 model_provider = "local"
 
 [model_providers.local]
 name = "local"
-base_url = "{_V1}"
+base_url = "{{url}}/v1"
 env_key = "LOCAL_API_KEY"
 wire_api = "responses"
 request_max_retries = 0
 stream_max_retries = 0
 """
-_OPENCODE = {
-    "provider": {
-        "local": {
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "local",
-            "options": {"baseURL": _V1, "apiKey": KEY},
-            "models": {MODEL: {"name": MODEL, "tool_call": True, "limit": {"context": 100000, "output": 8000}}},
-        }
-    },
-    "autoupdate": False,
-    "share": "disabled",
-    "permission": {"*": "allow"},
-}
-_QWEN = {
-    "security": {"auth": {"selectedType": "openai"}},
-    "general": {"disableAutoUpdate": True},
-    "privacy": {"usageStatisticsEnabled": False},
-}
-_GEMINI = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": True}}
-_PI_MODEL = {"id": MODEL, "name": MODEL, "contextWindow": 100000, "maxTokens": 8000}
-_PI = {"providers": {"local": {"baseUrl": _V1, "api": "openai-completions", "apiKey": KEY, "models": [_PI_MODEL]}}}
-_CONTINUE_MODEL = {
-    "name": MODEL, "provider": "openai", "model": MODEL, "apiBase": _V1, "apiKey": KEY, "roles": ["chat"],
-    "capabilities": ["tool_use"],
-}  # fmt: skip
-_CONTINUE = {"name": "local", "version": "0.0.1", "schema": "v1", "models": [_CONTINUE_MODEL]}
-_CLINE_PROVIDER = {
-    "settings": {"provider": "openai-compatible", "apiKey": KEY, "model": MODEL, "baseUrl": _V1},
-    "updatedAt": "2026-01-01T00:00:00.000Z",
-    "tokenSource": "manual",
-}
-_CLINE = {
-    "version": 1,
-    "lastUsedProvider": "openai-compatible",
-    "modes": {},
-    "providers": {"openai-compatible": _CLINE_PROVIDER},
-}
-_DROID_MODEL = {
-    "model": MODEL, "displayName": MODEL, "baseUrl": _V1, "apiKey": KEY, "provider": "generic-chat-completion-api",
-    "maxOutputTokens": 8000,
-}  # fmt: skip
-_DROID = {"customModels": [_DROID_MODEL], "enableDroidShield": False}
-_VIBE = f"""
-active_model = "{MODEL}"
+_OPENCODE = """
+{"provider": {"local": {
+  "npm": "@ai-sdk/openai-compatible", "name": "local",
+  "options": {"baseURL": "{{url}}/v1", "apiKey": "toolfix-probe"},
+  "models": {"toolfix-probe": {
+    "name": "toolfix-probe", "tool_call": true, "limit": {"context": 100000, "output": 8000}}}}},
+ "autoupdate": false, "share": "disabled", "permission": {"*": "allow"}}
+"""
+_QWEN = """
+{"security": {"auth": {"selectedType": "openai"}}, "general": {"disableAutoUpdate": true},
+ "privacy": {"usageStatisticsEnabled": false}}
+"""
+_GEMINI = '{"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": true}}'
+_PI = """
+{"providers": {"local": {
+  "baseUrl": "{{url}}/v1", "api": "openai-completions", "apiKey": "toolfix-probe",
+  "models": [{"id": "toolfix-probe", "name": "toolfix-probe", "contextWindow": 100000, "maxTokens": 8000}]}}}
+"""
+_CONTINUE = """
+{"name": "local", "version": "0.0.1", "schema": "v1", "models": [{
+  "name": "toolfix-probe", "provider": "openai", "model": "toolfix-probe", "apiBase": "{{url}}/v1",
+  "apiKey": "toolfix-probe", "roles": ["chat"], "capabilities": ["tool_use"]}]}
+"""
+_CLINE = """
+{"version": 1, "lastUsedProvider": "openai-compatible", "modes": {}, "providers": {"openai-compatible": {
+  "settings": {"provider": "openai-compatible", "apiKey": "toolfix-probe", "model": "toolfix-probe",
+               "baseUrl": "{{url}}/v1"},
+  "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"}}}
+"""
+_DROID = """
+{"customModels": [{
+  "model": "toolfix-probe", "displayName": "toolfix-probe", "baseUrl": "{{url}}/v1", "apiKey": "toolfix-probe",
+  "provider": "generic-chat-completion-api", "maxOutputTokens": 8000}],
+ "enableDroidShield": false}
+"""
+_VIBE = """
+active_model = "toolfix-probe"
 enable_telemetry = false
 enable_update_checks = false
 
 [[providers]]
 name = "local"
-api_base = "{_V1}"
+api_base = "{{url}}/v1"
 api_key_env_var = "LOCAL_API_KEY"
 api_style = "openai"
 backend = "generic"
 
 [[models]]
-name = "{MODEL}"
+name = "toolfix-probe"
 provider = "local"
-alias = "{MODEL}"
+alias = "toolfix-probe"
 """
-_KIMI = f"""
+_KIMI = """
 default_model = "local"
 telemetry = false
 
 [providers.local]
 type = "openai"
-base_url = "{_V1}"
-api_key = "{KEY}"
+base_url = "{{url}}/v1"
+api_key = "toolfix-probe"
 
 [models.local]
 provider = "local"
-model = "{MODEL}"
+model = "toolfix-probe"
 max_context_size = 100000
 """
 
@@ -188,16 +178,16 @@ AGENTS = (
     Agent(
         "qwen-code", "qwen", _NPM + "@qwen-code/qwen-code", "chat", f"--yolo --auth-type openai -p {PROMPT}",
         {"OPENAI_BASE_URL": _V1, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": MODEL},
-        {".qwen/settings.json": _QWEN}, node=22,
+        {".qwen/settings.json": _QWEN},
     ),
     Agent(
         "Gemini CLI", "gemini", _NPM + "@google/gemini-cli", "gemini", f"--yolo -p {PROMPT}",
         {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": URL, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
-        {".gemini/settings.json": _GEMINI}, node=20,
+        {".gemini/settings.json": _GEMINI},
     ),
     Agent(
         "pi", "pi", _NPM + "@mariozechner/pi-coding-agent", "chat", f"--provider local --model {MODEL} -p {PROMPT}",
-        {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}, {".pi/agent/models.json": _PI}, node=20,
+        {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}, {".pi/agent/models.json": _PI},
     ),
     Agent(
         "aider", "aider", "pipx install aider-chat", "chat",
@@ -206,11 +196,11 @@ AGENTS = (
     ),
     Agent(
         "Copilot CLI", "copilot", _NPM + "@github/copilot", "chat", f"-p {PROMPT} --allow-all-tools --no-auto-update",
-        {"COPILOT_PROVIDER_BASE_URL": _V1, "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": MODEL}, node=22,
+        {"COPILOT_PROVIDER_BASE_URL": _V1, "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": MODEL},
     ),
     Agent(
         "Continue", "cn", _NPM + "@continuedev/cli", "chat", f"--config ../.continue/config.yaml --auto -p {PROMPT}",
-        {"CONTINUE_TELEMETRY_ENABLED": "0"}, {".continue/config.yaml": _CONTINUE}, node=20,
+        {"CONTINUE_TELEMETRY_ENABLED": "0"}, {".continue/config.yaml": _CONTINUE},
     ),
     Agent(
         "Kilo", "kilo", _NPM + "@kilocode/cli", "chat", f"run --auto -m local/{MODEL} {PROMPT}",
@@ -219,7 +209,7 @@ AGENTS = (
     Agent(
         "Cline", "cline", _NPM + "cline", "chat",
         f"--auto-approve true --provider openai-compatible --model {MODEL} {PROMPT}",
-        files={".cline/data/settings/providers.json": _CLINE}, node=22,
+        files={".cline/data/settings/providers.json": _CLINE},
     ),
     Agent(
         "Droid", "droid", _NPM + "droid", "chat", f"exec --skip-permissions-unsafe -m custom:{MODEL}-0 {PROMPT}",
@@ -237,7 +227,7 @@ AGENTS = (
     ),
     Agent(
         "kimi-code", "kimi", _NPM + "@moonshot-ai/kimi-code", "chat", f"-p {PROMPT}",
-        files={".kimi-code/config.toml": _KIMI}, node=22,
+        files={".kimi-code/config.toml": _KIMI},
         bypass="bypasses the proxy for servers on this machine",
         works=(
             "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "

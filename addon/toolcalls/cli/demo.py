@@ -6,7 +6,7 @@ import difflib
 import json
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -15,8 +15,8 @@ import click
 
 from ..recording import store
 from ..recording.store import Recording
-from . import inputs
-from .inputs import own_name, spelled
+from . import inputs, own_name
+from .inputs import spelled
 from .proxy_process import ProxyProcess
 from .upstream import Play, Seen, Upstream, ask
 
@@ -51,8 +51,9 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
     # The demo asks over HTTP, so it cannot play the recording of a WebSocket (`toolfix replay` can).
     recordings = {recording.name: recording for recording in loaded if recording.suffix != ".jsonl"}
     if listed:
+        click.echo("What becomes of the answer, the name of the recording, and what the model or its server did:\n")
         for recording in recordings.values():
-            click.echo(f"{recording.name}  {recording.flow.get('title', '')}")
+            click.echo(f"{_verdict(recording):9}  {recording.name}: {recording.flow.get('title', '')}")
         return
     for name in names:
         if name not in recordings:
@@ -112,6 +113,7 @@ def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
 # The screen
 
 _LABEL = 9
+_COLOURS = {"refused": "yellow", "mended": "green", "unchanged": "cyan"}
 _ALIKE = 0.6
 """Texts that are less similar than this are different texts, not one text with some changes."""
 
@@ -121,25 +123,32 @@ def columns() -> int:
     return max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
 
 
+def _verdict(recording: Recording) -> str:
+    """What became of the calls, or of an answer without one."""
+    statuses = {call["status"] for call in recording.calls or []}
+    changed = "repaired" in statuses or (not statuses and recording.before != recording.after)
+    return "refused" if "refused" in statuses else "mended" if changed else "unchanged"
+
+
 def show(number: int, recording: Recording, *, right: bool) -> None:
-    """Show a caption with the result, what the model sent, and what the agent got."""
-    calls = recording.calls or []
-    statuses = {call["status"] for call in calls}
-    refused, changed = "refused" in statuses, "repaired" in statuses or recording.before != recording.after
-    verdict, colour = ("refused", "yellow") if refused else ("mended", "green") if changed else ("unchanged", "cyan")
-    if not right:
-        verdict, colour = "NOT AS EXPECTED", "red"
+    """Show a caption with the result, and of an answer what the model sent and what the agent got."""
+    verdict = _verdict(recording) if right else "NOT AS EXPECTED"
     caption = TELLING.get(recording.name, recording.name)
-    space = max(1, columns() - len(caption) - len(verdict) - 4)
-    click.echo(f"{number}  " + click.style(caption, bold=True) + " " * space + click.style(verdict, fg=colour))
-    sent, got = _sides(recording, calls)
-    remark = "  (the agent rejects it, and the model tries again)" if refused else ""
-    click.echo("   " + click.style("model".ljust(_LABEL - 3), dim=True) + _coloured(sent, got, "red"))
-    click.echo("   " + click.style("agent".ljust(_LABEL - 3), dim=True) + _coloured(got, sent, "green") + remark)
+    space = " " * max(1, columns() - len(caption) - len(verdict) - 4)
+    colour = _COLOURS.get(verdict, "red")
+    click.echo(f"{number}  {click.style(caption, bold=True)}{space}{click.style(verdict, fg=colour)}")
+    if recording.name not in TELLING:
+        click.echo(f"   {recording.flow.get('title', '')}")
+    sent, got = _sides(recording, recording.calls or [])
+    remark = "  (the agent rejects it, and the model tries again)" if verdict == "refused" else ""
+    for who, text, other, colour in (("model", sent, got, "red"), ("agent", got, sent, "green")):
+        if text:
+            shown = _coloured(text, other, colour)
+            click.echo(f"   {click.style(who.ljust(_LABEL - 3), dim=True)}{shown}{remark if who == 'agent' else ''}")
 
 
 def _sides(recording: Recording, calls: Sequence[dict[str, Any]]) -> tuple[str, str]:
-    """What the model sent and what the agent got, one line each."""
+    """What the model sent and what the agent got, one line each; "" if there is neither a call nor text."""
     text = " ".join(_text_in(recording.before).split())
     if not calls:
         return text, text
@@ -152,14 +161,33 @@ def _sides(recording: Recording, calls: Sequence[dict[str, Any]]) -> tuple[str, 
     return " ".join(sent.split()), got
 
 
+_TEXTS = {"content", "text", "delta", "delta_content", "edit_content"}
+_CALLS = {"tool_calls", "functionCall", "input", "arguments", "args"}
+"""Keys of the protocols: what holds text, and what holds none although there may be such keys in it."""
+
+
 def _text_in(body: bytes) -> str:
-    """The text of a Chat stream; "" for any other body."""
-    try:
-        chunks = [json.loads(line[6:]) for line in body.splitlines() if line.startswith(b"data: {")]
-        choices = [choice for chunk in chunks for choice in chunk["choices"]]
-        return "".join(choice["delta"].get("content") or "" for choice in choices)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        return ""
+    """The text of an answer, whatever its protocol."""
+    texts: list[str] = []
+    for line in (body, *body.splitlines()):
+        try:
+            texts += _texts(json.loads(line.removeprefix(b"data:")))
+        except ValueError:
+            continue
+    return "".join(texts)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    # An event at the end of something repeats its text.
+    elif isinstance(value, dict) and not str(value.get("type")).endswith((".done", ".completed", "arguments.delta")):
+        for key, inner in value.items():
+            if key in _TEXTS and isinstance(inner, str):
+                yield inner
+            elif key not in _CALLS:
+                yield from _texts(inner)
 
 
 def _coloured(text: str, other: str, colour: str) -> str:
@@ -170,8 +198,9 @@ def _coloured(text: str, other: str, colour: str) -> str:
     room = columns() - _LABEL
     fits = text if len(text) <= room else text[: room - 1]
     matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
-    shared = [(block.a, block.size) for block in matcher.get_matching_blocks()]
-    if matcher.ratio() <= _ALIKE:
+    if matcher.ratio() > _ALIKE:
+        shared = [(block.a, block.size) for block in matcher.get_matching_blocks()]
+    else:
         pairs = enumerate(zip(text, other, strict=False))
         shared = [(0, next((at for at, (one, two) in pairs if one != two), 0)), (len(text), 0)]
     out, at = "", 0

@@ -12,13 +12,13 @@ import http.client
 import importlib.metadata
 import os
 import platform
-import re
 import shlex
 import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,19 +29,19 @@ from typing import Literal
 
 import click
 
+from .. import policy
 from ..shown import LINE, shown_lines
-from . import agents, environment, inputs, trust
+from . import agents, environment, inputs
 from .agents import PRIVATE_VARIABLES, Agent
-from .inputs import spelled
 from .proxy_process import ProxyProcess
 from .upstream import Play, Upstream, ask
 
 _INDENT = " " * 7
-_ANSWER = b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'
+_REFUSAL = Play([b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'], 400)
+"""An answer after which no agent tries again."""
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 _EXPIRES_SOON = 30
 """The days before its end at which a CA expires soon."""
-_NEWER_NODE = "npm install -g n && n 24"
 
 
 @dataclass(slots=True, frozen=True)
@@ -85,18 +85,15 @@ def doctor(agent: str | None, port: int, confdir: Path, no_probe: bool, patience
 
 
 def _show(finding: Finding) -> None:
-    mark = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
-    click.echo(f"{mark}  {_wrapped(shown_lines(finding.what, LINE))}")
+    what = shown_lines(finding.what, LINE)
+    if sys.stdout.isatty():
+        # Between words. A fix is not wrapped, so that it can be copied.
+        width = max(20, shutil.get_terminal_size().columns - len(_INDENT))
+        lines = textwrap.wrap(what, width, break_long_words=False, break_on_hyphens=False)
+        what = f"\n{_INDENT}".join(lines)
+    click.echo(f"{click.style(f'{finding.status:5}', fg=_COLOURS[finding.status])}  {what}")
     if finding.fix:
-        click.echo(f"{_INDENT}fix: {spelled(shown_lines(finding.fix, LINE))}")
-
-
-def _wrapped(text: str) -> str:
-    """The text, wrapped between words on a terminal. A fix is not wrapped, so that it can be copied."""
-    if not sys.stdout.isatty():
-        return text
-    width = shutil.get_terminal_size().columns - len(_INDENT)
-    return f"\n{_INDENT}".join(textwrap.wrap(text, max(width, 20), break_long_words=False, break_on_hyphens=False))
+        click.echo(f"{_INDENT}fix: {inputs.spelled(shown_lines(finding.fix, LINE))}")
 
 
 # What can be seen without starting anything
@@ -108,31 +105,31 @@ def checks(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
     yield port_of_the_proxy(port, environ)
     yield from no_proxy(environ)
     yield from existing_proxy(environ)
+    yield from variables(environ)
 
 
 def ca(confdir: Path) -> Finding:
-    file = confdir / trust.CA_FILE
+    file = confdir / environment.CA_FILE
     elsewhere = "name another place: toolfix run --set confdir=DIR -- …   and   toolfix env --confdir DIR"
     again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
     if not confdir.parent.is_dir():
-        what = f"there is no directory {confdir.parent} for mitmproxy's CA: is that a typo?"
-        return Finding("wrong", what, elsewhere)
+        return Finding("wrong", f"there is no directory {confdir.parent} for the CA: is that a typo?", elsewhere)
     try:
-        trust.refuse_damage(confdir)
+        environment.refuse_damage(confdir)
         if not file.is_file():
-            what = f"there is no CA in {confdir} yet: it is made on first use"
-            return Finding("note", what, "toolfix env > /dev/null")
-        (confdir / trust.KEY_FILE).read_bytes()
-        until = trust.expiry(file)
+            made = f"there is no CA in {confdir} yet: it is made on first use"
+            return Finding("note", made, "toolfix env > /dev/null")
+        (confdir / environment.KEY_FILE).read_bytes()
+        days = (environment.expiry(file) - datetime.now(UTC)).days
     except OSError as error:
         return Finding("wrong", f"mitmproxy's CA in {confdir} cannot be used ({error.strerror})", elsewhere)
     except ValueError:
         return Finding("wrong", f"{file} is not a certificate", again)
-    days = (until - datetime.now(UTC)).days
+    if days < 0:
+        return Finding("wrong", f"mitmproxy's CA in {confdir} has expired", again)
     if days < _EXPIRES_SOON:
-        what = f"mitmproxy's CA in {confdir} " + ("has expired" if days < 0 else f"expires in {days} days")
-        return Finding("wrong" if days < 0 else "note", what, again)
-    return Finding("ok", f"CA {file}, valid until {until:%Y-%m-%d}")
+        return Finding("note", f"mitmproxy's CA in {confdir} expires in {days} days", again)
+    return Finding("ok", f"CA {file}, valid for {days} days")
 
 
 def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
@@ -140,38 +137,35 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
     if environ.get("HTTPS_PROXY", "").rstrip("/") == f"http://127.0.0.1:{port}":
         if taken:
             return Finding("ok", f"this shell uses the proxy on port {port}, and something listens there")
-        start = f"toolfix proxy{'' if port == 8080 else f' -p {port}'}   (in another terminal)"
+        start = f"toolfix proxy -p {port}   (in another terminal)"
         return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
     if taken:
-        what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
         with socket.create_server(("127.0.0.1", 0)) as unused:
             free = unused.getsockname()[1]
+        what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
         return Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
     return Finding("ok", f"port {port} is free for toolfix proxy")
 
 
 def _listens(host: str, port: int) -> bool:
     try:
-        with socket.create_connection((host, port), 3):
-            return True
+        socket.create_connection((host, port), 3).close()
     except OSError:
         return False
+    return True
 
 
 def no_proxy(environ: Mapping[str, str]) -> Found:
-    for name, this_machine, models, others in environment.no_proxy(environ):
-        fix = f"export {name}={shlex.quote(','.join(others))}" if others else f"unset {name}"
-        if this_machine:
-            what = (
-                f"{name} has {', '.join(this_machine)}: clients silently bypass the proxy for servers on this machine"
-            )
-            if environment.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", ""):
-                yield Finding("wrong", what, fix)
-            else:
-                yield Finding("note", f"{what} (toolfix run takes it out)", fix)
-        if models:
-            what = f"{name} has {', '.join(models)}: requests to these LLM hosts bypass the proxy"
-            yield Finding("wrong", what, fix)
+    """The entries of NO_PROXY that lead past the proxy. `toolfix run` takes this machine out by itself."""
+    ours = environment.BEFORE in environ or "//127.0.0.1:" in environ.get("HTTPS_PROXY", "")
+    for name in environment.NO_PROXY:
+        entries, models = environment.entries_of(environ.get(name, "")), environment.hiding_models(environ, name)
+        bypass = [entry for entry in entries if environment.is_loopback(entry) or entry in models]
+        if bypass:
+            kept = ",".join(entry for entry in entries if entry not in bypass)
+            what = f"{name} has {', '.join(bypass)}: requests to models there silently bypass the proxy"
+            fix = f"export {name}={shlex.quote(kept)}" if kept else f"unset {name}"
+            yield Finding("wrong" if models or ours else "note", what, fix)
 
 
 def existing_proxy(environ: Mapping[str, str]) -> Found:
@@ -180,14 +174,26 @@ def existing_proxy(environ: Mapping[str, str]) -> Found:
     except environment.BadProxy as bad:
         yield Finding("wrong", bad.message, "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
         return
-    if upstream is None:
+    if upstream:
+        parts = environment.split_url(upstream.url)
+        answers = _listens(parts.hostname or "", parts.port or 0)
+        what = f"toolfix run goes through the proxy {upstream.url} of this shell, which"
+        if answers:
+            yield Finding("ok", f"{what} answers")
+        else:
+            yield Finding("wrong", f"{what} does not answer", "unset HTTPS_PROXY https_proxy")
+
+
+def variables(environ: Mapping[str, str]) -> Found:
+    """The options that are set in the environment."""
+    try:
+        policy.check_variables(environ)
+        mode = policy.read_options(policy.from_environment(environ))["toolfix_mode"]
+    except policy.BadOption as bad:
+        yield Finding("wrong", str(bad), "env | grep TOOLFIX_   (and unset what is wrong)")
         return
-    parts = environment.split_url(upstream.url)
-    if _listens(parts.hostname or "", parts.port or 0):
-        yield Finding("ok", f"the proxy {upstream.url} of this shell answers; toolfix run goes through it")
-    else:
-        what = f"the proxy {upstream.url} of this shell does not answer, and toolfix run goes through it"
-        yield Finding("wrong", what, "unset HTTPS_PROXY https_proxy")
+    if mode != "repair":
+        yield Finding("wrong", f"TOOLFIX_MODE={mode}: nothing is mended", "unset TOOLFIX_MODE")
 
 
 # Starting agents
@@ -197,12 +203,10 @@ def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, 
     if not wanted:
         yield Finding("note", f"none of {', '.join(agent.binary for agent in agents.AGENTS)} is on the PATH")
     before = environment.original(environ)
-    # An answer after which no agent tries again.
-    refusal = Play([_ANSWER], 400)
     try:
         with inputs.temporary_folder("toolfix-doctor-") as folder:
-            trusted = trust.for_clients(confdir, Path(folder), before, "--confdir DIR")
-            with Upstream(lambda _: refusal) as upstream, ProxyProcess(confdir, upstream.for_proxy) as proxy:
+            trusted = environment.trust_for_clients(confdir, Path(folder), before, "--confdir DIR")
+            with Upstream(lambda _: _REFUSAL) as upstream, ProxyProcess(confdir, upstream.for_proxy) as proxy:
                 yield _probe_ourselves(proxy, upstream, trusted)
                 clean = environment.applied(before, environment.for_proxy(before, proxy.url, trusted))
                 for agent in wanted:
@@ -211,7 +215,7 @@ def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, 
         yield Finding("wrong", problem.message, "mitmdump --version")
 
 
-def _probe_ourselves(proxy: ProxyProcess, upstream: Upstream, trusted: trust.Trust) -> Finding:
+def _probe_ourselves(proxy: ProxyProcess, upstream: Upstream, trusted: environment.Trust) -> Finding:
     try:
         ask(proxy.port, f"{upstream.url}/v1/chat/completions", b"{}", trusted.bundle)
     except (OSError, http.client.HTTPException) as error:
@@ -234,7 +238,7 @@ def _probe(
     environ = {**homeless, **session.environ, "HOME": str(home)}
     logged = len(proxy.output)
     try:
-        arrived = _first_post(upstream, (program, *session.command[1:]), environ, home / "work", patience)
+        arrived, said = _first_post(upstream, (program, *session.command[1:]), environ, home / "work", patience)
     except OSError as error:
         return Finding("wrong", f"{agent.name}: {program} cannot be started ({error.strerror})", agent.install)
     if arrived:
@@ -244,46 +248,39 @@ def _probe(
     rejected = [line for line in proxy.output[logged:].splitlines() if "does not trust mitmproxy's CA" in line]
     if rejected:
         return Finding("wrong", what, rejected[-1].partition(": it needs ")[2])
-    if 0 < _node_version(environ) < agent.node:
-        return Finding("wrong", what, f"{agent.name} needs Node {agent.node} or newer: {_NEWER_NODE}")
     if agent.works:
         # It may use the proxy for hosts that are not on this machine.
         return Finding("note", f"{what}: it {agent.bypass}", agent.works)
-    return Finding("wrong", what, f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)")
-
-
-def _node_version(environ: Mapping[str, str]) -> int:
-    """The major version; 0 if there is no Node that runs."""
-    program = shutil.which("node", path=environ.get("PATH"))
-    if program is None:
-        return 0
-    try:
-        said = subprocess.run([program, "--version"], capture_output=True, text=True, timeout=20, check=False).stdout
-    except (OSError, subprocess.TimeoutExpired):
-        return 0
-    match = re.match(r"v(\d+)\.", said)
-    return int(match[1]) if match else 0
+    own_words = f". It said: {said}" if said else ""
+    fix = f"toolfix run --verbose -- {agent.binary}   (shows what reaches the proxy)"
+    return Finding("wrong", f"{what}{own_words}", fix)
 
 
 def _first_post(
     upstream: Upstream, command: Sequence[str], environ: Mapping[str, str], work: Path, patience: float
-) -> str:
-    """Start the command, and stop it when its first POST arrives: its method and path; "" if none does in time."""
+) -> tuple[str, str]:
+    """Start the command, and stop it when its first POST arrives or its time is over.
+
+    Returns the method and path of that request, "" if there was none, and the last line that the command printed.
+    """
     upstream.requests.clear()
     work.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + patience
-    nowhere = subprocess.DEVNULL
-    process = subprocess.Popen(
-        command, cwd=work, env=environ, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True
-    )
-    try:
-        while time.monotonic() < deadline:
-            for request in upstream.requests:
-                if request.method == "POST":
-                    return f"POST {request.path.partition('?')[0]}"
-            time.sleep(0.05)
-        return ""
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait(10)
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command, cwd=work, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+            start_new_session=True,
+        )  # fmt: skip
+        posted: list[str] = []
+        try:
+            while not posted and time.monotonic() < deadline:
+                time.sleep(0.05)
+                posted = [request.path for request in upstream.requests if request.method == "POST"]
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+        output.seek(0)
+        lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
+    said = next(filter(None, reversed(lines)), "")
+    return f"POST {posted[0].partition('?')[0]}" if posted else "", said

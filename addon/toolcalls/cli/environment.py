@@ -1,22 +1,35 @@
-"""The variables that lead every agent through the proxy, as measured: `run` sets them, `toolfix env` prints them."""
+"""What a client behind the proxy needs: the variables that lead it there, as measured, and certificates to trust.
+
+`run` sets the variables, `toolfix env` prints them. Hosts that toolfix does not intercept present their real
+certificates, so mitmproxy's CA alone is not enough: a bundle has the system's roots too, and the CAs, such as a
+company's, that the user already had in one of the variables.
+"""
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
+import platform
+import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+import ssl
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
+import certifi
 import click
 
+from ..proxy.advice import CA_VARIABLES, HTTPS_PROXIES, NODE
 from ..proxy.hosts import LLM_HOSTS
-from . import inputs, trust
+from . import inputs
 from .proxy_process import SCRIPT
-from .trust import BUNDLE_VARIABLES, NODE_VARIABLE, Trust
 
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 ALL_PROXY = ("ALL_PROXY", "all_proxy")
@@ -26,7 +39,7 @@ BEFORE = "TOOLFIX_ENV_BEFORE"
 """The variable with the values before `toolfix env`, as JSON, so that they can be restored, and so that ours are not
 mistaken for the user's."""
 
-VARIABLES = (*PROXY_VARIABLES, *ALL_PROXY, *NO_PROXY, NODE_VARIABLE, *BUNDLE_VARIABLES, "NODE_USE_ENV_PROXY")
+VARIABLES = (*PROXY_VARIABLES, *ALL_PROXY, *NO_PROXY, *CA_VARIABLES, "NODE_USE_ENV_PROXY")
 
 Changes = dict[str, str | None]
 """The new value of each variable; None if it is to be unset."""
@@ -47,8 +60,8 @@ def for_proxy(environ: Mapping[str, str], proxy_url: str, trusted: Trust) -> Cha
         **dict.fromkeys(PROXY_VARIABLES, proxy_url),
         **dict.fromkeys(ALL_PROXY),
         **{name: without_loopback(environ.get(name, "")) or None for name in NO_PROXY},
-        NODE_VARIABLE: str(trusted.node),
-        **dict.fromkeys(BUNDLE_VARIABLES, str(trusted.bundle)),
+        **dict.fromkeys(CA_VARIABLES, str(trusted.bundle)),
+        NODE: str(trusted.node),
         "NODE_USE_ENV_PROXY": "1",
     }
 
@@ -70,6 +83,16 @@ def applied(environ: Mapping[str, str], changes: Changes) -> dict[str, str]:
 
 # NO_PROXY
 
+_LOOPBACK = {"", "localhost", "localhost.localdomain", "0.0.0.0", "::1"}
+
+
+def is_loopback(entry: str) -> bool:
+    """Whether this entry of NO_PROXY is this machine. `*` includes this machine."""
+    name = entry.lower().lstrip("*.[").partition("]")[0].partition("/")[0]
+    host = name if name.startswith(":") else name.partition(":")[0]
+    numbers = host.startswith("127") and not host.strip("0123456789.*")
+    return host in _LOOPBACK or host.endswith(".localhost") or numbers
+
 
 def entries_of(no_proxy: str) -> list[str]:
     return [entry.strip() for entry in no_proxy.split(",") if entry.strip()]
@@ -80,40 +103,20 @@ def without_loopback(no_proxy: str) -> str:
     return ",".join(entry for entry in entries_of(no_proxy) if not is_loopback(entry))
 
 
-class NoProxy(NamedTuple):
-    """The entries of a variable, by what clients reach without the proxy because of them."""
-
-    name: str
-    this_machine: list[str]
-    models: list[str]
-    others: list[str]
-
-
-def no_proxy(environ: Mapping[str, str], hosts: Sequence[str] = ()) -> Iterator[NoProxy]:
-    """What the variables say. Models are behind these hosts, the known LLM hosts and those of the base URLs."""
-    bases = [split_url(environ.get(name, "")).hostname or "" for name in BASE_URLS]
+def hiding_models(environ: Mapping[str, str], name: str, hosts: Sequence[str] = ()) -> list[str]:
+    """The entries of a NO_PROXY variable that cover a model: these hosts, the known ones, those of the base URLs."""
+    bases = [split_url(environ.get(variable, "")).hostname or "" for variable in BASE_URLS]
     known = [host.lower().lstrip("+*.") for host in (*LLM_HOSTS, *hosts, *filter(None, bases))]
-    for name in NO_PROXY:
-        entries = entries_of(environ.get(name, ""))
-        local = [entry for entry in entries if is_loopback(entry)]
-        models = [entry for entry in entries if entry not in local and _covers(entry, known)]
-        yield NoProxy(name, local, models, [entry for entry in entries if entry not in (*local, *models)])
+    return [
+        entry
+        for entry in entries_of(environ.get(name, ""))
+        if not is_loopback(entry) and any(_covers(entry, host) for host in known)
+    ]
 
 
-def _covers(entry: str, hosts: Sequence[str]) -> bool:
+def _covers(entry: str, host: str) -> bool:
     name = entry.lower().lstrip("*.").partition(":")[0]
-    return bool(name) and any(host == name or host.endswith(f".{name}") for host in hosts)
-
-
-def is_loopback(entry: str) -> bool:
-    """Whether this entry is this machine. `*` includes this machine."""
-    name = entry.lower().strip().lstrip("*.[").partition("]")[0].partition("/")[0]
-    if name.startswith("127"):
-        return not name.strip("0123456789.*:")
-    if name in {"", "::1"}:
-        return True
-    host = name.partition(":")[0]
-    return host in {"localhost", "localhost.localdomain", "0.0.0.0"} or host.endswith(".localhost")
+    return bool(name) and (host == name or host.endswith(f".{name}"))
 
 
 # The proxy that the user's environment already names
@@ -135,7 +138,7 @@ class BadProxy(click.UsageError):
 
 def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
     """The proxy that the environment names for HTTPS, if any. Raises `BadProxy` if it cannot be used."""
-    name = next((name for name in ("HTTPS_PROXY", "https_proxy", *ALL_PROXY) if environ.get(name)), "")
+    name = next((name for name in HTTPS_PROXIES if environ.get(name)), "")
     if not name:
         return None
     text = environ[name]
@@ -161,6 +164,120 @@ def split_url(text: str) -> SplitResult:
     except ValueError:
         return urlsplit("")
     return parts
+
+
+# What it must trust
+
+CA_FILE = "mitmproxy-ca-cert.pem"
+KEY_FILE = "mitmproxy-ca.pem"
+
+_SYSTEM_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",  # Debian, Ubuntu, Arch, Alpine
+    "/etc/pki/tls/certs/ca-bundle.crt",  # Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",  # openSUSE
+    "/etc/ssl/cert.pem",  # macOS, Alpine, the BSDs
+)
+_KEYCHAINS = ("/System/Library/Keychains/SystemRootCertificates.keychain", "/Library/Keychains/System.keychain")
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
+
+
+@dataclass(slots=True, frozen=True)
+class Trust:
+    """The files that the variables name."""
+
+    bundle: Path
+    node: Path
+
+
+def certificates(pem: bytes) -> list[bytes]:
+    return _CERTIFICATE.findall(pem.replace(b"\r\n", b"\n"))
+
+
+def ensure_ca(confdir: Path) -> Path:
+    """The file of mitmproxy's CA certificate. If there is none yet, it is made as mitmproxy would make it."""
+    ca = confdir / CA_FILE
+    if ca.is_file():
+        refuse_damage(confdir)
+        return ca
+    confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Loaded here, because it takes a quarter of a second and the CA is made only once.
+    from mitmproxy.certs import CertStore
+
+    # Two first sessions at once could leave the key of one with the certificate of the other.
+    with (confdir / ".toolfix-lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Not before the lock: another session may be writing the key file, and writes the certificate after it.
+        refuse_damage(confdir)
+        CertStore.from_store(confdir, "mitmproxy", 2048)
+    return ca
+
+
+def refuse_damage(confdir: Path) -> None:
+    """Raise OSError if the file for mitmproxy's key and certificate exists, but does not contain both."""
+    key = confdir / KEY_FILE
+    pem = key.read_bytes() if key.is_file() else b""
+    if pem and (b"PRIVATE KEY-----" not in pem or not certificates(pem)):
+        raise OSError(errno.EINVAL, f"{KEY_FILE} is damaged: delete it")
+
+
+def expiry(ca: Path) -> datetime:
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificate(ca.read_bytes()).not_valid_after_utc
+
+
+def system_roots() -> list[bytes]:
+    """The roots of this machine; if the system has no file of them, those of certifi, which mitmproxy installs."""
+    paths = ssl.get_default_verify_paths()
+    for candidate in (paths.openssl_cafile, *_SYSTEM_BUNDLES):
+        if found := _read(candidate):
+            return found + _keychain_roots()
+    return _keychain_roots() + _read(certifi.where())
+
+
+def _keychain_roots() -> list[bytes]:
+    """The roots in the keychains of macOS, which are the only place for a company's CA there."""
+    if platform.system() != "Darwin":
+        return []
+    command = ["security", "find-certificate", "-a", "-p", *_KEYCHAINS]
+    return certificates(subprocess.run(command, capture_output=True, check=False).stdout)
+
+
+def _read(path: str) -> list[bytes]:
+    try:
+        return certificates(Path(path).read_bytes()) if path else []
+    except OSError:
+        return []
+
+
+def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
+    """Write the bundle and the file for Node into the folder. The CAs that the user's variables name are kept."""
+    ours = certificates(ca.read_bytes())
+    own = [pem for name in CA_VARIABLES for pem in _read(environ.get(name, ""))]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return Trust(
+        bundle=_written(folder / "toolfix-bundle.pem", [*system_roots(), *own, *ours]),
+        node=_written(folder / "toolfix-node.pem", [*_read(environ.get(NODE, "")), *ours]),
+    )
+
+
+def _written(path: Path, pems: Sequence[bytes]) -> Path:
+    """The file, written whole or not at all, even if several sessions start at once."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        file.write(b"\n".join([*dict.fromkeys(pems), b""]))
+    return Path(file.name).replace(path)
+
+
+def trust_for_clients(
+    confdir: Path, folder: Path, environ: Mapping[str, str], option: str = "--set confdir=DIR"
+) -> Trust:
+    """The files for clients, in this folder, with the CA of mitmproxy's confdir; one sentence if that fails."""
+    with inputs.explained(
+        f"mitmproxy's CA in {confdir} cannot be read or made",
+        f"name another place with {option}.",
+        click.ClickException,
+    ):
+        return prepare(folder, ensure_ca(confdir), environ)
 
 
 # The commands
@@ -192,7 +309,7 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
     else:
         if not confdir.parent.is_dir():
             raise click.UsageError(f"--confdir {confdir}: there is no directory {confdir.parent}. Is that a typo?")
-        trusted = trust.for_clients(confdir, confdir, before, "--confdir DIR")
+        trusted = trust_for_clients(confdir, confdir, before, "--confdir DIR")
         changes = for_proxy(before, f"http://127.0.0.1:{port}", trusted)
         changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
     line = _fish if (shell or Path(os.environ.get("SHELL", "")).name) == "fish" else _posix

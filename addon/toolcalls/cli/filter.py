@@ -7,6 +7,7 @@ import binascii
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,11 @@ from ..shown import LINE, shown
 from ..sizes import MOST_CALLS, LimitReached
 from ..tools.declared import Tool, Tools
 from . import inputs
+from .inputs import must
 
 _MOST_REASONS = 5
-_TOO_LARGE = "the arguments have more values than are read (docs/mended.md has the limits)"
 """How many refused calls are named; the report has all."""
+_TOO_LARGE = "the arguments have more values than are read (docs/mended.md has the limits)"
 _TOOL = "tool"
 
 
@@ -61,9 +63,10 @@ def filter(
     """
     inputs.refuse_words("filter", words)
     policy = inputs.policy_from(settings)
+    if report:
+        inputs.refuse_unwritable("--report", Path(report))
     if jsonl:
-        for line in inputs.json_lines():
-            inputs.write_line(_filter_line(line, settings))
+        inputs.each_line(partial(_filter_line, settings))
         return
     request = inputs.read_file(request_file, "the request") if request_file else b""
     if request_file and decode(request) is None:
@@ -76,8 +79,7 @@ def filter(
         inputs.remark(sentence)
     _warn(answer)
     if report:
-        with inputs.explained(f"the report {report!r} cannot be written", "name another file."):
-            store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
+        store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
 
 
 def _answer(protocol: str, request: bytes, policy: Policy) -> Response:
@@ -98,25 +100,22 @@ def _summary(calls: Sequence[Outcome]) -> list[str]:
 
 def _warn(answer: Response) -> None:
     if answer.failure is not None:
-        click.echo(f"toolfix failed ({answer.failure!r}) and let the body pass unchanged.", err=True)
+        inputs.remark(f"it failed ({answer.failure!r}) and let the body pass unchanged.")
     if answer.limited:
-        click.echo(
-            f"over a limit (toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read): "
-            "the rest passed unchanged.",
-            err=True,
-        )
+        limit = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read"
+        inputs.remark(f"over a limit ({limit}): the rest passed unchanged.")
 
 
-def _filter_line(line: inputs.JsonLine, settings: tuple[str, ...]) -> dict[str, Any]:
-    entry = line.entry
-    protocol = entry.get("protocol", AUTO)
-    line.must(protocol in PROTOCOLS, f": protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}.")
-    size = entry.get("chunk_size") or 0
-    line.must(isinstance(size, int) and size >= 0, ': "chunk_size" is not a number of bytes.')
-    request = entry.get("request")
+def _filter_line(settings: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
+    protocol, size, request, own = (entry.get(key) for key in ("protocol", "chunk_size", "request", "set"))
+    protocol, size = protocol or AUTO, size or 0
+    must(protocol in PROTOCOLS, f": protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}.")
+    must(isinstance(size, int) and size >= 0, ': "chunk_size" is not a number of bytes.')
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
-    answer = _answer(protocol, text.encode(), inputs.policy_from((*settings, *_settings(entry.get("set")))))
-    body = mend_whole(answer, _body(line), size)
+    values = own.items() if isinstance(own, dict) else ()
+    own_settings = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in values]
+    answer = _answer(protocol, text.encode(), inputs.policy_from((*settings, *own_settings)))
+    body = mend_whole(answer, _body(entry), size)
     _warn(answer)
     try:
         written = {"body": body.decode("utf-8")}
@@ -125,22 +124,15 @@ def _filter_line(line: inputs.JsonLine, settings: tuple[str, ...]) -> dict[str, 
     return {"id": entry.get("id"), **written, "calls": store.calls_json(answer.outcomes)}
 
 
-def _settings(own: Any) -> list[str]:
-    """The options of a line, an object or a list, as `K=V`."""
-    if isinstance(own, dict):
-        values = {name: value if isinstance(value, str) else json.dumps(value) for name, value in own.items()}
-        return [f"{name}={value}" for name, value in values.items()]
-    return [str(setting) for setting in own] if isinstance(own, list) else []
-
-
-def _body(line: inputs.JsonLine) -> bytes:
-    if isinstance(line.entry.get("body"), str):
-        return str(line.entry["body"]).encode("utf-8", "surrogatepass")
-    line.must("body_base64" in line.entry, ' has neither "body" nor "body_base64".')
+def _body(entry: dict[str, Any]) -> bytes:
+    body = entry.get("body")
+    if isinstance(body, str):
+        return body.encode("utf-8", "surrogatepass")
+    must("body_base64" in entry, ' has neither "body" nor "body_base64".')
     try:
-        return base64.b64decode(line.entry["body_base64"], validate=True)
+        return base64.b64decode(entry["body_base64"], validate=True)
     except (binascii.Error, TypeError, ValueError):
-        raise line.wrong(': "body_base64" is not base64.') from None
+        raise inputs.BadLine(': "body_base64" is not base64.') from None
 
 
 # The arguments of one call
@@ -160,8 +152,7 @@ def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str
     """
     inputs.refuse_words("repair", words)
     if jsonl:
-        for line in inputs.json_lines():
-            inputs.write_line(_repair_line(line))
+        inputs.each_line(_repair_line)
         return
     try:
         text = inputs.read_stdin().decode("utf-8")
@@ -172,9 +163,8 @@ def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str
     if outcome.status == "refused":
         inputs.remark(f"refused: {shown(outcome.reason, LINE)}." if text.strip() else "the input is empty.")
         sys.exit(1)
-    sys.stdout.buffer.write(outcome.arguments.encode("utf-8", "backslashreplace"))
-    if sys.stdout.isatty() and not outcome.arguments.endswith("\n"):
-        sys.stdout.buffer.write(b"\n")
+    end = "" if outcome.arguments.endswith("\n") else "\n"
+    sys.stdout.buffer.write((outcome.arguments + end).encode("utf-8", "backslashreplace"))
     sys.stdout.buffer.flush()
     inputs.remark(f"mended: {', '.join(outcome.steps)}." if outcome.steps else "unchanged: this is valid JSON.")
 
@@ -189,16 +179,15 @@ def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
         return Outcome("refused", _TOOL, text, _TOOL, text, reason=_TOO_LARGE)
 
 
-def _repair_line(line: inputs.JsonLine) -> dict[str, Any]:
-    text, schema, finish = (line.entry.get(key) for key in ("input", "schema", "finish"))
-    line.must(isinstance(text, str), ' has no text under "input".')
-    line.must(isinstance(schema or {}, dict), ': "schema" is not a JSON object.')
-    line.must(isinstance(finish or "", str), ': "finish" is not a text, such as "stop".')
+def _repair_line(entry: dict[str, Any]) -> dict[str, Any]:
+    text, schema, finish = (entry.get(key) for key in ("input", "schema", "finish"))
+    must(isinstance(text, str), ' has no text under "input".')
+    must(isinstance(schema or {}, dict), ': "schema" is not a JSON object.')
+    must(isinstance(finish or "", str), ': "finish" is not a text, such as "stop".')
     outcome = mend(str(text), schema, finish)
     refused = outcome.status == "refused"
-    arguments = None if refused else outcome.arguments
-    why = {"reason": outcome.reason} if refused else {}
-    known = {"id": line.entry.get("id"), "status": outcome.status}
+    known = {"id": entry.get("id"), "status": outcome.status}
+    arguments, why = (None, {"reason": outcome.reason}) if refused else (outcome.arguments, {})
     return {**known, "arguments": arguments, "steps": list(outcome.steps), **why}
 
 

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import json
 import os
 import re
 import shlex
-import shutil
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
 from ..shown import LINE, shown_lines
+from . import own_name
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
 PORT = click.option(
@@ -39,20 +38,7 @@ _COMMAND = re.compile(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)")
 
 def spelled(line: str) -> str:
     """The line, with `toolfix` replaced by the name that works when it is pasted."""
-    name = own_name()
-    return _COMMAND.sub(lambda _: name, line)
-
-
-@functools.cache
-def own_name() -> str:
-    """`toolfix` if it is installed or on the PATH; the script of the clone if that was started."""
-    environment = Path(sys.prefix)
-    script = environment.parent / "scripts" / "toolfix"
-    started = str(environment / "bin" / "toolfix") in sys.orig_argv[:3]
-    if not started or not script.is_file() or shutil.which("toolfix"):
-        return "toolfix"
-    near = os.path.relpath(script)
-    return str(script) if near.startswith("..") else near
+    return _COMMAND.sub(lambda _: own_name(), line)
 
 
 @contextlib.contextmanager
@@ -67,6 +53,12 @@ def explained(what: str, advice: str, kind: type[click.ClickException] = click.U
 def read_file(path: str, what: str) -> bytes:
     with explained(f"{what} {path!r} cannot be read", "name a readable file."):
         return Path(path).read_bytes()
+
+
+def refuse_unwritable(option: str, file: Path) -> None:
+    """Raise an error if a report cannot be written there: at the end of the work it would be too late."""
+    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise click.UsageError(f"{option} {file} cannot be written: name a file in an existing directory.")
 
 
 def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
@@ -91,8 +83,12 @@ def read_stdin() -> bytes:
 
 
 def remark(sentence: str) -> None:
-    """Say on stderr what was done."""
-    click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
+    """Say on stderr what was done. If that cannot be written, the exit status stays that of the work."""
+    try:
+        click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
+    except OSError:
+        # Python must not try it again when it exits.
+        os.dup2(os.open(os.devnull, os.O_RDWR), 2)
 
 
 def policy_from(settings: Sequence[str]) -> Policy:
@@ -131,34 +127,32 @@ def confdir_of(settings: Sequence[str]) -> Path:
     return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
 
 
-class JsonLine(NamedTuple):
-    """One line of standard input, a JSON object, with its number."""
-
-    number: int
-    entry: dict[str, Any]
-
-    def wrong(self, what: str) -> click.UsageError:
-        return click.UsageError(f"line {self.number} of the input{what}")
-
-    def must(self, right: bool, otherwise: str) -> None:
-        if not right:
-            raise self.wrong(otherwise)
+class BadLine(Exception):
+    """A line of standard input is wrong; the message says why, as the rest of a sentence."""
 
 
-def json_lines() -> Iterator[JsonLine]:
+def must(right: bool, otherwise: str) -> None:
+    if not right:
+        raise BadLine(otherwise)
+
+
+def each_line(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Read JSON objects, one on each line of standard input, and write a line with what `work` makes of each."""
     for number, text in enumerate(sys.stdin.buffer, 1):
         if not text.strip():
             continue
-        line = JsonLine(number, {})
         try:
-            line = JsonLine(number, json.loads(text))
-        except (ValueError, RecursionError) as error:
-            raise line.wrong(f" is not JSON ({error}).") from None
-        line.must(isinstance(line.entry, dict), " is not a JSON object.")
-        yield line
+            line = json.dumps(work(_object(text)), ensure_ascii=False) + "\n"
+        except BadLine as bad:
+            raise click.UsageError(f"line {number} of the input{bad}") from None
+        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
+        sys.stdout.buffer.flush()
 
 
-def write_line(entry: dict[str, Any]) -> None:
-    line = json.dumps(entry, ensure_ascii=False) + "\n"
-    sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
-    sys.stdout.buffer.flush()
+def _object(text: bytes) -> dict[str, Any]:
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadLine(f" is not JSON ({error}).") from None
+    must(isinstance(entry, dict), " is not a JSON object.")
+    return dict(entry)

@@ -1,23 +1,23 @@
 """Runs mitmdump as a child process. It is started as a file and imports nothing of the rest of the package.
 
 Its standard input is a pipe that ends with the parent process, however that happens; then the child ends too.
-Its arguments are passed in the environment, where other users of the machine cannot see them. If the parent listens
-already, its clients wait in its socket, from which the child takes them.
+Its arguments are passed in the environment, where other users of the machine cannot see them. If the parent hands
+over a socket, clients wait there, and mitmproxy, which takes a second, is not loaded before the first of them.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
+import select
 import signal
 import socket
 import sys
 import threading
 from typing import Any
 
-ARGUMENTS = "TOOLFIX_MITMDUMP"
-LISTENER = "TOOLFIX_LISTENER"
+VARIABLE = "TOOLFIX_MITMDUMP"
+"""An object with `arguments`, `listener` (a descriptor or null), and `at_once`: whether to wait for no client."""
 
 
 def end_with_the_parent() -> None:
@@ -26,9 +26,10 @@ def end_with_the_parent() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def listen_with(descriptor: int) -> None:
+def listen_with(listener: socket.socket) -> None:
     """Make mitmproxy take its clients from this socket."""
-    listener = socket.socket(fileno=descriptor)
+    import asyncio
+
     start_server = asyncio.start_server
 
     def given(handle: Any, _host: str, _port: int) -> Any:
@@ -39,9 +40,13 @@ def listen_with(descriptor: int) -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=end_with_the_parent, daemon=True).start()
-    sys.argv += json.loads(os.environ.pop(ARGUMENTS, "[]"))
-    if LISTENER in os.environ:
-        listen_with(int(os.environ.pop(LISTENER)))
+    wanted = json.loads(os.environ.pop(VARIABLE))
+    sys.argv += wanted["arguments"]
+    if wanted["listener"]:
+        inherited = socket.socket(fileno=wanted["listener"])
+        if not wanted["at_once"]:
+            select.select([inherited], [], [])
+        listen_with(inherited)
     from mitmproxy.tools.main import mitmdump
 
     sys.exit(mitmdump())

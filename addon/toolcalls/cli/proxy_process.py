@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import re
-import select
 import socket
 import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import click
 
-from .mitmdump_child import ARGUMENTS, LISTENER
+from .mitmdump_child import VARIABLE
 
 SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 """The addon beside the engine: in a clone `addon/toolfix.py`, in an installation the module `toolfix`."""
@@ -31,8 +31,6 @@ _TELLING = re.compile(r"is not allowed|address already in use|cannot be written|
 _GRACE = 0.2
 _LAST_LINES = 200
 MAX_RESTARTS = 3
-_HANDS_OVER = os.name == "posix"
-"""Whether a socket can be handed to a child process. On Windows the proxy opens its port itself, at once."""
 
 
 class ProxyFailed(click.ClickException):
@@ -63,21 +61,16 @@ class ProxyProcess:
         sink: Callable[[str], object] | None = None,
         listener: socket.socket | None = None,
     ) -> None:
-        scripts = ("-s", str(script)) if script else ()
         self._command = [sys.executable, "-P", str(CHILD), "--set", f"confdir={confdir}", *listen]
+        self._arguments = [*(("-s", str(script)) if script else ()), *arguments]
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
-        # Not on the command line: other users of the machine see that, and there may be a password among them.
-        self._environment[ARGUMENTS] = json.dumps([*scripts, *arguments])
-        self._inherited = (listener.fileno(),) if listener else ()
-        if listener:
-            self._environment[LISTENER] = str(listener.fileno())
+        self._listener = listener
         self._sink = sink
         self._process: subprocess.Popen[str] | None = None
         self._lines: deque[str] = deque(maxlen=_LAST_LINES if sink else None)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._listens_or_ended = threading.Event()
         self.ca = confdir / "mitmproxy-ca-cert.pem"
         self.port = 0
+        """0 until mitmproxy listens."""
 
     @property
     def output(self) -> str:
@@ -98,7 +91,13 @@ class ProxyProcess:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self, timeout: float = 60.0) -> None:
+    def start(self, timeout: float = 60.0, *, at_once: bool = True) -> None:
+        """Start it, and wait until it listens. If not `at_once`, that is only when the first client comes."""
+        self.port = 0
+        self._lines.clear()
+        self._listens_or_ended = threading.Event()
+        descriptor = self._listener.fileno() if self._listener else None
+        wanted = {"arguments": self._arguments, "listener": descriptor, "at_once": at_once}
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
@@ -106,11 +105,15 @@ class ProxyProcess:
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
-            env=self._environment,
-            pass_fds=self._inherited,
-            start_new_session=bool(self._inherited),
+            # Not on the command line: other users of the machine see that, and there may be a password among them.
+            env={**self._environment, VARIABLE: json.dumps(wanted)},
+            pass_fds=(descriptor,) if descriptor else (),
+            start_new_session=bool(descriptor),
         )
+        self._reader = threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True)
         self._reader.start()
+        if not at_once:
+            return
         self._listens_or_ended.wait(timeout)
         # mitmdump reports that it listens before it finds a bad script or option; then it ends.
         status = None
@@ -121,9 +124,8 @@ class ProxyProcess:
             self.stop()
             raise ProxyFailed(self.output)
 
-    def _read(self) -> None:
-        assert self._process and self._process.stdout
-        for line in self._process.stdout:
+    def _read(self, lines: Iterable[str]) -> None:
+        for line in lines:
             self._lines.append(line)
             if not self.port and (found := _LISTENING.search(line)):
                 self.port = int(found[1])
@@ -134,16 +136,12 @@ class ProxyProcess:
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait until mitmdump ends by itself; return its exit status."""
-        if self._process is None:
+        if self._process is None or self._process.stdin is None:
             return 0
         status = self._process.wait(timeout)
-        self._let_go()
+        self._reader.join(5)
+        self._process.stdin.close()
         return status
-
-    def _let_go(self) -> None:
-        if self._process and self._process.stdin:
-            self._reader.join(5)
-            self._process.stdin.close()
 
     def stop(self) -> None:
         if self._process and self._process.poll() is None:
@@ -152,73 +150,58 @@ class ProxyProcess:
                 self._process.wait(10)
             except subprocess.TimeoutExpired:
                 self._process.kill()
-                self._process.wait(10)
-        self._let_go()
+        self.wait(10)
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on this port of 127.0.0.1, or on a free one if it is 0."""
+    try:
+        return socket.create_server(("127.0.0.1", port))
+    except OSError as error:
+        why = "taken" if error.errno == errno.EADDRINUSE else f"not to be had ({error.strerror})"
+        words = f"port {port} is {why}: leave --port out for a free one, or name another."
+        raise click.ClickException(words) from None
 
 
 class Keeper:
-    """Keeps a proxy running on a port that it holds itself. `make` makes one; `say` tells the user.
+    """Keeps a proxy running that listens with this socket, so that its port stays. `say` tells the user."""
 
-    A proxy is started when a client waits for one, because most of a short command's time would be its start.
-    """
-
-    def __init__(self, make: Callable[..., ProxyProcess], say: Callable[[str], None], port: int = 0) -> None:
-        self._listener = socket.create_server(("127.0.0.1", port))
-        self._port = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self._port}"
-        self._make = make
+    def __init__(self, proxy: ProxyProcess, listener: socket.socket, say: Callable[[str], None]) -> None:
+        self.url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        self._proxy = proxy
+        self._listener = listener
         self._say = say
-        self._wake, self._woken = socket.socketpair()
-        self._stopping = threading.Event()
+        self._changing = threading.Lock()
+        self._stopping = False
         self._thread = threading.Thread(target=self._keep, name="toolfix-keeper", daemon=True)
-        self._proxy: ProxyProcess | None = None
 
     def start(self, *, at_once: bool = False) -> None:
-        """`at_once`: start the proxy now; raises ProxyFailed if it does not start."""
-        if not _HANDS_OVER:
-            self._listener.close()
-        if at_once or not _HANDS_OVER:
-            self._start_proxy()
+        """Start the proxy. `at_once`: not with its first client but now; raises ProxyFailed if it does not start."""
+        self._proxy.start(at_once=at_once)
         self._thread.start()
 
     def stop(self) -> None:
-        self._stopping.set()
-        self._wake.send(b"x")
-        if self._proxy:
+        with self._changing:
+            self._stopping = True
             self._proxy.stop()
         if self._thread.is_alive():
             self._thread.join(40)
-        for one in (self._listener, self._wake, self._woken):
-            one.close()
-
-    def _start_proxy(self) -> ProxyProcess:
-        if _HANDS_OVER:
-            self._proxy = self._make(listener=self._listener)
-        else:
-            self._proxy = self._make(listen=("--listen-host", "127.0.0.1", "--listen-port", str(self._port)))
-        self._proxy.start()
-        if self._stopping.is_set():
-            self._proxy.stop()
-        return self._proxy
+        self._listener.close()
 
     def _keep(self) -> None:
         failing = "requests of the agent will fail from now on."
         for left in range(MAX_RESTARTS, -1, -1):
-            if self._proxy is None and _HANDS_OVER:
-                select.select([self._listener, self._woken], [], [])
-            if self._stopping.is_set():
-                break
-            try:
-                status = (self._proxy or self._start_proxy()).wait()
-            except ProxyFailed as failed:
-                if not self._stopping.is_set():
-                    self._say(f"the proxy does not start, {failing} {failed.why}")
-                break
-            if self._stopping.is_set():
-                break
-            self._proxy = None
-            how = f"signal {-status}" if status < 0 else f"exit status {status}"
-            last = "answers under way are lost. Starting it again." if left else failing
-            self._say(f"the proxy has ended ({how}); {last}")
+            status = self._proxy.wait()
+            with self._changing:
+                if self._stopping:
+                    return
+                if not self._proxy.port and status > 0:
+                    self._say(f"the proxy does not start, {failing} {ProxyFailed(self._proxy.output).why}")
+                    break
+                how = f"signal {-status}" if status < 0 else f"exit status {status}"
+                last = "answers under way are lost. Starting it again." if left else failing
+                self._say(f"the proxy has ended ({how}); {last}")
+                if left:
+                    self._proxy.start(at_once=False)
         # Who connects from now on gets an error and does not wait.
         self._listener.close()

@@ -1,4 +1,4 @@
-"""`toolfix replay` runs recordings, flow files and HAR files through today's engine; `report` makes a page."""
+"""`toolfix replay` runs recordings, flow files and HAR files through this version; `report` makes a page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
     if write and any(source.is_file() for source in sources):
         raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")
     count = 0
-    drifted: list[tuple[Path, list[str]]] = []
+    changed: list[tuple[Path, list[str]]] = []
     try:
         for recording in (recording for source in sources for recording in _loaded(source)):
             count += 1
@@ -46,21 +46,21 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
                 click.echo(f"{shown(str(recording.directory), LINE)}: wrote {' and '.join(written)}")
                 replayed = replay_one(store.load(recording.directory))
             if check and (drift := replayed.drift):
-                drifted.append((recording.directory, drift))
+                changed.append((recording.directory, drift))
             if not (check or write):
                 click.echo(f"{shown(str(recording.directory), LINE)}: {summary(replayed.calls)}")
     except (store.NoRecording, BadOption) as error:
         raise click.ClickException(str(error)) from None
     if check:
-        for directory, drift in drifted:
+        for directory, drift in changed:
             _show(directory, drift)
         recordings = "1 recording" if count == 1 else f"{count} recordings"
-        click.echo(f"{recordings}, {len(drifted)} drifted", err=bool(drifted))
-        sys.exit(1 if drifted else 0)
+        click.echo(f"{recordings}, {len(changed)} changed", err=bool(changed))
+        sys.exit(1 if changed else 0)
 
 
 def _show(directory: Path, drift: list[str]) -> None:
-    click.echo(f"{shown(str(directory), LINE)}: drifted")
+    click.echo(f"{shown(str(directory), LINE)}: not as recorded")
     for line in drift:
         visible = shown_lines(line, len(line))
         click.echo("  " + click.style(visible, fg={"-": "red", "+": "green", "@": "cyan"}.get(line[:1])))

@@ -1,16 +1,20 @@
-"""`toolfix run`: runs an agent, or any other command, behind a proxy of its own."""
+"""`toolfix run`: an agent, or any other command, behind a proxy of its own. `toolfix proxy`: the proxy alone."""
 
 from __future__ import annotations
 
 import errno
+import io
+import logging
 import os
+import re
+import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 
@@ -19,13 +23,12 @@ import click
 from ..policy import BadOption, read_options
 from ..proxy import session_summary
 from ..proxy.session_summary import Summary
-from . import agents, environment, inputs, trust
+from . import agents, environment, inputs
 from .inputs import remark, spelled
-from .proxy_process import Keeper, ProxyProcess
+from .proxy_process import SCRIPT, Keeper, ProxyProcess, listen
 
-OUR_OWN_FAULT = 125
-"""The exit status if the proxy, not the command, is at fault; the same as that of `timeout` and `env`."""
-NOT_EXECUTABLE, NOT_FOUND = 126, 127
+OUR_OWN_FAULT, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
+"""Exit statuses: if the proxy, not the command, is at fault, as of `timeout` and `env`; and as of a shell."""
 
 LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_SENTENCES = 5
@@ -43,6 +46,11 @@ class RunOptions:
     port: int
     settings: tuple[str, ...]
     verbose: bool
+
+    @property
+    def target(self) -> Path | None:
+        """The file of the report."""
+        return Path(self.report).absolute() if self.report else None
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -67,7 +75,10 @@ def run(command: tuple[str, ...], **given: object) -> None:
     _check(command, options)
     environ = environment.original(os.environ)
     way_out = _way_out(options, environ)
-    if shutil.which(command[0], path=environ.get("PATH")) is None and not Path(command[0]).exists():
+    if shutil.which(command[0], path=environ.get("PATH")) is None:
+        if "/" in command[0] and Path(command[0]).exists():
+            remark(f"{command[0]!r} cannot be started (Permission denied).")
+            sys.exit(NOT_EXECUTABLE)
         remark(f"there is no command {command[0]!r}: is it installed and on the PATH?")
         sys.exit(NOT_FOUND)
     try:
@@ -93,9 +104,10 @@ def _check(command: tuple[str, ...], options: RunOptions) -> None:
         # click takes the dashes of `--report -- CMD` for the value.
         if value is not None and (not value or value.startswith("-")):
             raise click.UsageError(f"{name} needs {example} -- CMD")
-    target = Path(options.report).absolute() if options.report else None
-    if target and (target.is_dir() or not os.access(target if target.exists() else target.parent, os.W_OK)):
-        raise click.UsageError(f"--report {target} cannot be written: name a file in an existing directory.")
+    if options.record and Path(options.record).is_file():
+        raise click.UsageError(f"--record {options.record} is a file: name a directory.")
+    if options.target:
+        inputs.refuse_unwritable("--report", options.target)
     for host in options.hosts:
         try:
             read_options({"toolfix_hosts": _added(host)})
@@ -110,20 +122,18 @@ def _run(
 ) -> int:
     confdir = inputs.confdir_of(options.settings)
     recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
-    trusted = trust.for_clients(confdir, folder, environ)
-    arguments = [*_settings(options, trusted, recorded), *way_out]
+    trusted = environment.trust_for_clients(confdir, folder, environ)
     summary = folder / "summary"
     child = Child()
-    keeper = _keeper(
-        partial(
-            ProxyProcess,
-            confdir,
-            arguments,
-            environment={session_summary.VARIABLE: str(summary)},
-            sink=sys.stderr.write if options.verbose else lambda _: None,
-        ),
-        options.port,
+    listener = listen(options.port)
+    process = ProxyProcess(
+        confdir,
+        [*_settings(options, trusted, recorded), *way_out],
+        environment={session_summary.VARIABLE: str(summary)},
+        sink=sys.stderr.write if options.verbose else lambda _: None,
+        listener=listener,
     )
+    keeper = Keeper(process, listener, remark)
     try:
         # What cannot be checked here must not fail in the middle of the session.
         unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
@@ -141,16 +151,6 @@ def _run(
     where = _report(session, options, recorded)
     _tell(session, where, _bypassed(session, command, options, environ), explained=options.verbose)
     return status
-
-
-def _keeper(make: Callable[..., ProxyProcess], port: int) -> Keeper:
-    try:
-        return Keeper(make, remark, port)
-    except OSError as error:
-        reason = "taken" if error.errno == errno.EADDRINUSE else f"not to be had ({error.strerror})"
-        raise click.ClickException(
-            f"port {port} is {reason}: leave --port out for a free one, or name another."
-        ) from None
 
 
 # The proxy's command line
@@ -171,22 +171,20 @@ def _way_out(options: RunOptions, environ: dict[str, str]) -> list[str]:
     return ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT), *credentials]
 
 
-def _settings(options: RunOptions, trusted: trust.Trust, recorded: Path | None) -> list[str]:
+def _settings(options: RunOptions, trusted: environment.Trust, recorded: Path | None) -> list[str]:
     """mitmdump's arguments for our options and the user's."""
-    ours = {"ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
-    if recorded:
-        ours["toolfix_record"] = str(recorded)
-    if options.verbose:
-        ours["termlog_verbosity"] = "debug"
-    if options.observe:
-        ours["toolfix_mode"] = "observe"
+    hosts = [*inputs.values_of("toolfix_hosts", options.settings), *map(_added, options.hosts)]
+    ours = {
+        "ssl_verify_upstream_trusted_ca": str(trusted.bundle),
+        "toolfix_record": str(recorded or ""),
+        "toolfix_hosts": ",".join(hosts),
+        "toolfix_mode": "observe" if options.observe else "",
+        "termlog_verbosity": "debug" if options.verbose else "",
+    }
     # Every proxy gets its confdir separately.
-    theirs = [setting for setting in options.settings if not setting.startswith("confdir=")]
-    if options.hosts:
-        own = inputs.values_of("toolfix_hosts", theirs)
-        ours["toolfix_hosts"] = ",".join([*own, *map(_added, options.hosts)])
-        theirs = [setting for setting in theirs if not setting.startswith("toolfix_hosts=")]
-    return [*inputs.unless_set(ours, theirs), *(word for setting in theirs for word in ("--set", setting))]
+    theirs = [setting for setting in options.settings if not setting.startswith(("confdir=", "toolfix_hosts="))]
+    needed = inputs.unless_set({name: value for name, value in ours.items() if value}, theirs)
+    return [*needed, *(word for setting in theirs for word in ("--set", setting))]
 
 
 def _added(host: str) -> str:
@@ -207,16 +205,15 @@ def _reverse(url: str) -> tuple[str, str]:
 def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str:
     """Write the report, and say where the report and the recordings are."""
     places = []
-    if options.report and recorded:
+    if options.target and recorded:
         # Loaded here, because it imports the engine, which `run` does not need otherwise.
         from ..recording.report import write_report
 
-        target = Path(options.report).absolute()
         try:
-            write_report(recorded, target)
-            places.append(f"report at {target}")
+            write_report(recorded, options.target)
+            places.append(f"report at {options.target}")
         except Exception as error:  # A failed report must not change the exit status of the command.
-            remark(f"the report {target} could not be written ({error}).")
+            remark(f"the report {options.target} could not be written ({error}).")
     if options.record:
         places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
     return ", ".join(places)
@@ -227,29 +224,26 @@ def _bypassed(session: Summary, command: Sequence[str], options: RunOptions, env
     asks_nothing = {"-h", "--help", "-v", "-V", "--version"} & set(command)
     if session.answers or session.warnings or asks_nothing or options.reverse:
         return ""
-    for no_proxy in environment.no_proxy(environ, options.hosts):
-        if no_proxy.models:
-            return f"{no_proxy.name} has {', '.join(no_proxy.models)}: clients bypass the proxy there. Take it out."
+    for name in environment.NO_PROXY:
+        if hidden := environment.hiding_models(environ, name, options.hosts):
+            return f"{name} has {', '.join(hidden)}: clients bypass the proxy there. Take it out."
     known = agents.named(Path(command[0]).stem)
     return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
 
 
 def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> None:
-    for warning in session.warnings[:SHOWN_SENTENCES]:
-        remark(warning)
-    if not session.answers:
-        for reason in session.reasons[:SHOWN_SENTENCES]:
-            remark(reason)
-        if bypassed:
-            remark(bypassed)
-        if not (session.reasons or session.warnings or bypassed or where):
-            return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
-        summary = "no answer from a model went through the proxy"
-    else:
+    sentences = session.warnings[:SHOWN_SENTENCES]
+    if session.answers:
         summary = session.sentence()
         if session.refused and not (where or explained):
             summary += " (why: run it with -v, or --report calls.html)"
-    remark(f"{summary}: {where}" if where else summary)
+    else:
+        sentences += [*session.reasons[:SHOWN_SENTENCES], *filter(None, [bypassed])]
+        summary = "no answer from a model went through the proxy"
+        if not (sentences or where):
+            return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
+    for sentence in (*sentences, f"{summary}: {where}" if where else summary):
+        remark(sentence)
 
 
 # The command: as if it had been started directly, with the terminal, the signals and its own exit status
@@ -275,7 +269,7 @@ class Child:
             self._process = subprocess.Popen(command, env=environ)
         except OSError as error:
             remark(f"{command[0]!r} cannot be started ({error.strerror}).")
-            return NOT_EXECUTABLE
+            return NOT_FOUND if error.errno == errno.ENOENT else NOT_EXECUTABLE
         for number in self._early:
             self._process.send_signal(number)
         status = self._process.wait()
@@ -295,3 +289,88 @@ def _terminal_is_ours() -> bool:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
     except OSError:
         return False
+
+
+# The proxy alone
+
+WRONG_USAGE = 2
+_WORDY = re.compile(r"-v+|--verb(?:o|os|ose)?")
+"""mitmdump's own meaning of it also prints every request with its headers, keys included, whatever else is set."""
+_PORT = re.compile(r"^--port(?==|$)")
+"""mitmdump's `--listen-port`, under the name that `toolfix run` has for it."""
+_TAKEN = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?address already in use")
+"""Since Python 3.13 the message repeats the number of the error."""
+_LISTENING = re.compile(r" listening at \S*?:(\d+)")
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[MITMDUMP OPTIONS]…")
+def proxy(options: tuple[str, ...]) -> None:
+    """Run the proxy alone, on port 8080 of 127.0.0.1.
+
+    Every option of mitmdump works: --port 9000 (or -p 9000), --mode reverse:https://api.openai.com,
+    --set toolfix_mode=observe. The log has one line for each mended call, and a summary at the end; -v adds
+    mitmproxy's own log, and every call, but no headers.
+    """
+    settings = [value for option, value in pairwise(options) if option == "--set"]
+    settings += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
+    inputs.check_ours(settings)
+    confdir = inputs.confdir_of(settings)
+    trusted = environment.trust_for_clients(confdir, confdir / "toolfix-proxy", environment.original(os.environ))
+    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
+    quiet = [option for option in options if not _WORDY.fullmatch(option)]
+    if len(quiet) < len(options):
+        ours["termlog_verbosity"] = "debug"
+    else:
+        # Do not log every connection that opens or closes.
+        logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
+    arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT), *inputs.unless_set(ours, settings)]
+    arguments += [_PORT.sub("--listen-port", option) for option in quiet]
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Each line reaches a file or a journal at once.
+        sys.stdout.reconfigure(line_buffering=True)
+    # mitmdump's messages about its options should name this command.
+    sys.argv[0] = "toolfix proxy"
+    from mitmproxy.tools.main import mitmdump
+
+    with inputs.temporary_folder("toolfix-") as folder:
+        summary = Path(folder) / "summary"
+        os.environ.setdefault(session_summary.VARIABLE, str(summary))
+        hint = _Hint(
+            "".join(f" --confdir {shlex.quote(text)}" for text in inputs.values_of("confdir", settings)[-1:])
+        )
+        logging.getLogger().addHandler(hint)
+        try:
+            status = mitmdump(arguments)
+        except SystemExit as wrong:
+            # mitmproxy exits with 1 whatever is wrong; if it has logged nothing yet, the command line is wrong.
+            raise SystemExit(WRONG_USAGE if hint.silent and wrong.code else wrong.code) from None
+        session = session_summary.read(summary)
+    if session.answers:
+        remark(session.sentence())
+    sys.exit(status)
+
+
+class _Hint(logging.Handler):
+    """Prints what to do in the other shell, when mitmproxy logs where it listens."""
+
+    def __init__(self, confdir: str) -> None:
+        """`confdir`: the option that `toolfix env` needs to find the same CA."""
+        super().__init__()
+        self._confdir = confdir
+        self.silent = True
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.silent = False
+        said = record.getMessage()
+        if taken := _TAKEN.search(said):
+            remark(f"port {taken[1]} is taken: name another with --port.")
+        if not (found := _LISTENING.search(said)):
+            return
+        port = found[1]
+        if "reverse proxy" in said:
+            hint = f"set the client's base URL to http://127.0.0.1:{port} plus its path, such as /v1; no CA is needed"
+        else:
+            options = f"{'' if port == '8080' else f' --port {port}'}{self._confdir}"
+            hint = f'in another terminal: eval "$(toolfix env{options})", then start the agent there'
+        remark(spelled(hint))

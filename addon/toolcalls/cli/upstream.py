@@ -63,7 +63,8 @@ class Upstream(ThreadingHTTPServer):
 
 
 class _Connection(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+    """One request and its answer, which ends with the connection."""
+
     server: Upstream
 
     def _answer(self) -> None:
@@ -72,16 +73,12 @@ class _Connection(BaseHTTPRequestHandler):
         play = self.server.handler(self.server.requests[-1])
         self.send_response(play.status)
         self.send_header("content-type", play.content_type)
-        self.send_header("connection", "close")
-        # Errors of real hosts have a Content-Length.
-        chunked = play.status < 400
-        name, value = ("transfer-encoding", "chunked") if chunked else ("content-length", sum(map(len, play.chunks)))
-        self.send_header(name, str(value))
+        if play.status >= 400:
+            # As errors of real hosts have it: toolfix reads those that quote a call.
+            self.send_header("content-length", str(sum(map(len, play.chunks))))
         self.end_headers()
-        for chunk in filter(None, play.chunks):
-            self.wfile.write(b"%x\r\n%b\r\n" % (len(chunk), chunk) if chunked else chunk)
-        if chunked:
-            self.wfile.write(b"0\r\n\r\n")
+        for chunk in play.chunks:
+            self.wfile.write(chunk)
 
     do_GET = do_POST = do_HEAD = do_PUT = do_OPTIONS = _answer
 

@@ -5,32 +5,27 @@ from __future__ import annotations
 import os
 import re
 
-from mitmproxy import connection
-from mitmproxy.proxy import mode_specs
-
 from .hosts import looks_like_a_models
 
 NODE = "NODE_EXTRA_CA_CERTS"
-BUNDLE = "SSL_CERT_FILE"
-CLIENTS = (
-    ("claude", "Claude Code", NODE, ""),
-    ("opencode", "opencode", NODE, ""),
-    ("codex", "Codex", "CODEX_CA_CERTIFICATE", "or SSL_CERT_FILE"),
-    ("gemini", "Gemini CLI", NODE, ""),
-    ("qwen", "qwen-code", NODE, ""),
-    ("^curl/", "curl", "CURL_CA_BUNDLE", ""),
-    ("^git/", "git", "GIT_SSL_CAINFO", ""),
-    ("^pip/", "pip", "PIP_CERT", ""),
-    ("^cargo", "cargo", "CARGO_HTTP_CAINFO", ""),
-    ("aws-cli|boto", "the AWS command line", "AWS_CA_BUNDLE", ""),
-    ("deno", "Deno", "DENO_CERT", ""),
-    ("python-requests", "requests", "REQUESTS_CA_BUNDLE", ""),
-    ("python|httpx|aiohttp", "a Python client", BUNDLE, ""),
-    ("node|undici|bun", "a Node or bun client", NODE, ""),
-)
-"""A pattern for the User-Agent, the client, the variable that it takes its CA from, and what else it accepts."""
-_BY_AN_ALERT = ("A client such as Codex or a Python SDK", BUNDLE, "Codex also takes CODEX_CA_CERTIFICATE")
-_BY_HANGING_UP = ("A Node or bun client (Claude Code, opencode, qwen-code, Gemini CLI, pi)", NODE, "")
+CA_VARIABLES = {
+    NODE: "node|undici|bun|claude|opencode|qwen|gemini",
+    "CODEX_CA_CERTIFICATE": "codex",
+    "REQUESTS_CA_BUNDLE": "python-requests",
+    "CURL_CA_BUNDLE": "^curl/",
+    "GIT_SSL_CAINFO": "^git/",
+    "PIP_CERT": "^pip/",
+    "CARGO_HTTP_CAINFO": "^cargo",
+    "AWS_CA_BUNDLE": "aws-cli|boto",
+    "DENO_CERT": "deno",
+    "SSL_CERT_FILE": "python|httpx|aiohttp",
+}
+"""The variables that clients take CAs from, each with a pattern for the User-Agent of the clients that need it.
+
+The file that one of them names replaces the client's own roots; only that of Node and bun is added to them."""
+
+HTTPS_PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+"""The variables that name a proxy on the way out, in the order in which they are asked."""
 
 _ALERTS = ("unknown ca", "bad certificate", "certificate unknown", "does not trust", "self-signed", "untrusted")
 _HUNG_UP = "disconnected during the handshake"
@@ -45,18 +40,16 @@ def of_distrust(error: str, user_agent: str, host: str, ca: str) -> str:
     hung_up = _HUNG_UP in error
     if not hung_up and not any(sign in error.lower() for sign in _ALERTS):
         return ""
-    known = (row[1:] for row in CLIENTS if re.search(row[0], user_agent, re.IGNORECASE))
-    who, variable, also = next(known, _BY_HANGING_UP if hung_up else _BY_AN_ALERT)
-    more = f" ({also})" if also else ""
+    who = "A Node or bun client (Claude Code, opencode, …)" if hung_up else "A client such as Codex or a Python SDK"
+    known = (name for name, pattern in CA_VARIABLES.items() if re.search(pattern, user_agent, re.IGNORECASE))
+    variable = next(known, NODE if hung_up else "SSL_CERT_FILE")
     return (
-        f"{who} does not trust mitmproxy's CA for {host}: it needs {variable}={ca}{more}; "
+        f"{user_agent.partition('/')[0] or who} does not trust mitmproxy's CA for {host}: it needs {variable}={ca}; "
         '`eval "$(toolfix env)"` sets every such variable, to a file that has the system\'s roots too.'
     )
 
 
 _ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
-_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-_PORTS = {"http": 80, "https": 443}
 _STATUSES = {
     401: "the API key is missing or wrong",
     403: "this key is not allowed to use this model or this address",
@@ -87,32 +80,22 @@ def of_connection(host: str, port: int, error: str) -> str:
     return f"{where} cannot be reached ({_plain(error)}): check the address and the network."
 
 
-def of_server(mode: mode_specs.ProxyMode, server: connection.Server) -> str:
-    """A sentence about an upstream of reverse or upstream mode that cannot be reached; "" for any other server.
+def of_mode(mode: str, target: str, error: str) -> str:
+    """A sentence about the server of reverse mode or the proxy of upstream mode, which cannot be reached.
 
-    The flow cannot report it: in reverse mode there is none if the server is down, and in upstream mode it does not
-    name the proxy.
+    A flow cannot report it: in reverse mode there is none then, and in upstream mode it does not name the proxy.
     """
-    if not isinstance(mode, mode_specs.ReverseMode | mode_specs.UpstreamMode) or server.address != mode.address:
-        return ""
-    where, why = _url(mode.scheme, mode.address), _plain(server.error or "the connection failed")
-    if isinstance(mode, mode_specs.ReverseMode):
-        return f"{where} cannot be reached ({why}): is the server running?"
+    if mode == "reverse":
+        return f"{target} cannot be reached ({_plain(error)}): is the server running?"
     # `toolfix run` takes the outgoing proxy from one of these variables.
-    variable = next((name for name in _PROXY_VARIABLES if os.environ.get(name)), "")
+    variable = next((name for name in HTTPS_PROXIES if os.environ.get(name)), "")
     named, advice = (f", which {variable} names,", f", or unset {variable}") if variable else ("", "")
-    return f"the proxy {where}{named} cannot be reached ({why}): check it{advice}."
+    return f"the proxy {target}{named} cannot be reached ({_plain(error)}): check it{advice}."
 
 
 def was_never_connected(error: str) -> bool:
     """Whether the system could not connect at all, as opposed to a connection that failed later."""
     return _ERRNO.search(error) is not None
-
-
-def _url(scheme: str, address: tuple[str, int]) -> str:
-    host, port = address
-    host = f"[{host}]" if ":" in host else host
-    return f"{scheme}://{host}" if _PORTS.get(scheme) == port else f"{scheme}://{host}:{port}"
 
 
 def _plain(error: str) -> str:

@@ -5,7 +5,7 @@ mitmproxy's reader recognises which of the two it is. mitmproxy is imported only
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ..engine import protocol_of
@@ -14,8 +14,8 @@ from ..recording.store import NoRecording, Recording
 from ..recording.transcript import Frame
 
 
-def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Recording]:
-    """The flows of a file that use one of our protocols, numbered from 1; `at` is called with the file position."""
+def read(path: Path) -> Iterator[Recording]:
+    """The flows of a file that use one of our protocols, numbered from 1."""
     from mitmproxy import exceptions, http
     from mitmproxy.io import FlowReader
 
@@ -23,7 +23,6 @@ def read(path: Path, at: Callable[[int], None] = lambda _: None) -> Iterator[Rec
         with path.open("rb") as file:
             # For a socket or body that it cannot read, mitmproxy raises its own exception. It reads a HAR as a whole.
             for number, flow in enumerate(FlowReader(file).stream(), 1):
-                at(file.tell())
                 if isinstance(flow, http.HTTPFlow) and (recording := _recording(path, number, flow)):
                     yield recording
     except exceptions.FlowReadException as error:

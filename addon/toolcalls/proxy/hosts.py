@@ -81,8 +81,10 @@ LLM_HOSTS: dict[str, str] = {
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)
 
-_SERVERS = frozenset(("llm", "llms", "litellm", "vllm", "sglang", "ollama", "inference", "genai", "bedrock"))
-_FRONTS = frozenset(("ai", "api", "apis", "gateway", "proxy", "router"))
+_SERVERS = {"llm", "llms", "litellm", "vllm", "sglang", "ollama", "inference", "genai", "bedrock"}
+_FRONTS = {"api", "apis", "gateway", "proxy", "router"}
+_BESIDE = {"ai", "my", "runtime"}
+"""The words of the first label of a host with a model behind it: its server, or a front of it, and others beside."""
 
 _MARK = "(?#toolfix)"
 NOTHING = _MARK + r"(?!)"
@@ -121,14 +123,14 @@ def matches(host: str, port: int, allowed: Iterable[str]) -> bool:
 
 
 def looks_like_a_models(host: str, port: int) -> bool:
-    """Whether a model seems to be behind a host: `llm.corp.example`, `my-vllm.example`, `api.vendor.ai`.
+    """Whether the API of a model seems to be behind a host: `llm.corp.example`, `my-vllm.example`, `api.vendor.ai`.
 
-    The first label decides: `registry.ollama.ai` and `statsig.vendor.ai` are for something else.
+    Every word of the first label must be known: `registry.ollama.ai` and `llm-wiki.corp` are for something else.
     """
-    first, _, rest = host.lower().partition(".")
-    own = set(first.split("-"))
-    fronts_one = own <= _FRONTS and not (own | set(re.split(r"[.-]", rest))).isdisjoint(_SERVERS | {"ai"})
-    return not own.isdisjoint(_SERVERS) or fronts_one or matches(host, port, patterns(DEFAULT_HOSTS))
+    first, everywhere = (set(re.findall("[a-z]+", text)) for text in (host.lower().partition(".")[0], host.lower()))
+    fronts_one = first & _FRONTS and everywhere & (_SERVERS | {"ai"})
+    is_known = first <= _SERVERS | _FRONTS | _BESIDE and (first & _SERVERS or fronts_one)
+    return bool(is_known) or matches(host, port, patterns(DEFAULT_HOSTS))
 
 
 def is_loopback(host: str) -> bool:

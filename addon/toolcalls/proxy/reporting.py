@@ -30,8 +30,6 @@ CHANGED = "toolfix_changed"
 MARK = ":wrench:"
 """The marker of such a flow, in the lists of mitmproxy and mitmweb."""
 
-MAX_ADVISED = 100
-"""How many pieces of advice are remembered, so that each is given once."""
 _MOST_LINES = 50
 """The most calls of an answer that get their own log line: a hostile answer has hundreds, and a line takes time."""
 _MASKED = 2048
@@ -80,10 +78,16 @@ def attempt(flow: http.HTTPFlow, otherwise: str, work: Callable[[], Done]) -> Do
         return None
 
 
+def _told(outcome: Outcome, would: str) -> str:
+    """What was done with a call."""
+    name = shown(outcome.received_name) or "(no name)"
+    if outcome.status == "refused":
+        return f"{would}refused {name}: {shown(outcome.reason, 400)}"
+    return f"{would}mended {name}: {shown(', '.join(outcome.steps), LINE)}"
+
+
 class CallLog:
     """The log of one answer. It keeps the endpoint as text and not the flow, which could not be freed otherwise."""
-
-    __slots__ = ("_counts", "_endpoint", "_found", "_would")
 
     def __init__(self, flow: http.HTTPFlow, would: str = "") -> None:
         """`would`: what stands before what was done, if it was only observed."""
@@ -119,12 +123,10 @@ class CallLog:
             self.say(f"{self._would}mended {len(more) - refused} more calls and {self._would}refused {refused}.")
 
     def _call(self, outcome: Outcome) -> None:
-        name = shown(outcome.received_name) or "(no name)"
         sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
-        if outcome.status == "refused":
-            self.say(f"{self._would}refused {name}: {shown(outcome.reason, 400)} ({sizes})", logging.WARNING)
-        else:
-            self.say(f"{self._would}mended {name}: {', '.join(outcome.steps)} ({sizes})")
+        level = logging.WARNING if outcome.status == "refused" else logging.INFO
+        self.say(f"{_told(outcome, self._would)} ({sizes})", level)
+        name = shown(outcome.received_name) or "(no name)"
         self._debug(f"{name} before ", outcome.received_arguments)
         self._debug(f"{name} after ", outcome.arguments)
 
@@ -151,12 +153,10 @@ def mark(flow: http.HTTPFlow, outcomes: Iterable[Outcome], would: str) -> None:
     touched = [outcome for outcome in outcomes if outcome.touched]
     if not touched:
         return
-    first = touched[0]
-    did, why = ("refused", first.reason) if first.status == "refused" else ("mended", ", ".join(first.steps))
     more = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
     flow.metadata[CHANGED] = True
     flow.marked = flow.marked or MARK
-    flow.comment = flow.comment or f"toolfix: {would}{did} {shown(first.received_name)}: {shown(why)}{more}"
+    flow.comment = flow.comment or f"toolfix: {_told(touched[0], would)}{more}"
 
 
 class Reporter:
@@ -165,14 +165,11 @@ class Reporter:
         guard()
         self.metrics = Metrics()
         self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
-        self._advised: set[str] = set()
 
     def advise(self, sentence: str) -> None:
         """Say once what keeps a client from using the proxy, if anything does."""
-        if sentence and sentence not in self._advised:
-            self._advised = {*self._advised, sentence} if len(self._advised) < MAX_ADVISED else {sentence}
+        if sentence and self.summary.warning(sentence):
             logger.warning(sentence)
-            self.summary.warning(sentence)
 
     def stats(self, held: Iterable[tuple[str, int]]) -> str:
         """The text of /metrics. `held`: protocols, and how many bytes of them are held."""

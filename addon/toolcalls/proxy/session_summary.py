@@ -18,7 +18,8 @@ from ..outcome import Outcome
 from ..shown import LINE, shown
 
 VARIABLE = "TOOLFIX_SUMMARY"
-MOST_REASONS = 100
+MOST_SAID = 100
+"""How many sentences are remembered, so that each is written once."""
 
 
 class SummaryFile:
@@ -26,22 +27,29 @@ class SummaryFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._reasons: set[str] = set()
+        self._said: set[str] = set()
 
     def answer(self, outcomes: Iterable[Outcome], *, observed: bool = False) -> None:
         """Write an answer and its calls. `observed`: nothing was changed; this is what would have been done."""
         self._write({"calls": [outcome.status for outcome in outcomes], "observed": observed})
 
-    def warning(self, sentence: str) -> None:
-        """Write what keeps clients from using the proxy. Shown at the end of the session, each sentence once."""
-        self._write({"warning": shown(sentence, LINE)})
+    def warning(self, sentence: str) -> bool:
+        """Write what keeps clients from using the proxy, shown at the end of the session; False if it is known."""
+        return self._say("warning", sentence)
 
     def no_answer(self, sentence: str) -> None:
-        """Write why there was no answer, each reason once. Shown if the session had no answer at all."""
+        """Write why there was no answer. Shown if the session had no answer at all."""
+        self._say("no_answer", sentence)
+
+    def _say(self, kind: str, sentence: str) -> bool:
         sentence = shown(sentence, LINE)
-        if sentence not in self._reasons and len(self._reasons) < MOST_REASONS:
-            self._reasons.add(sentence)
-            self._write({"no_answer": sentence})
+        if sentence in self._said:
+            return False
+        if len(self._said) == MOST_SAID:
+            self._said.clear()
+        self._said.add(sentence)
+        self._write({kind: sentence})
+        return True
 
     def _write(self, entry: dict[str, Any]) -> None:
         if not self._path:
@@ -93,8 +101,6 @@ def read(path: Path) -> Summary:
             summary.calls += len(statuses)
             summary.mended += statuses.count("repaired")
             summary.refused += statuses.count("refused")
-        elif "warning" in entry and entry["warning"] not in summary.warnings:
-            summary.warnings.append(entry["warning"])
-        elif "no_answer" in entry:
-            summary.reasons.append(entry["no_answer"])
+        summary.warnings += [entry["warning"]] if "warning" in entry else []
+        summary.reasons += [entry["no_answer"]] if "no_answer" in entry else []
     return summary

@@ -66,7 +66,6 @@ class WebSocketFlows:
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
-        self._kept = KeptMessages()
         self._clock = clock
 
     def start(self, flow: http.HTTPFlow) -> None:
@@ -81,11 +80,14 @@ class WebSocketFlows:
 
     def message(self, flow: http.HTTPFlow) -> None:
         """Take a message of either side, and send what it becomes."""
-        self._kept.add_last(flow, self._settings.most_kept)
+        messages = flow.websocket.messages if flow.websocket else []
+        if not self._settings.bodies_are_wanted:
+            # A socket lives for hours, and mitmproxy would keep all of its messages, which nobody looks at.
+            del messages[:-1]
         state = self._sockets.get(flow)
-        message = flow.websocket.messages[-1] if flow.websocket else None
-        if state is None or message is None or message.injected:
+        if state is None or not messages or messages[-1].injected:
             return
+        message = messages[-1]
         if not message.is_text:
             self._keep(state, message, message.content, [message.content])
             return
@@ -149,35 +151,6 @@ class WebSocketFlows:
         self._reporter.over(state.log, PROTOCOL, state.exchange, failed_open=failure is not None)
         if failure is not None:
             logger.error(f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the messages pass unchanged.")
-
-
-_AROUND = 512
-"""The bytes that a message needs besides its content."""
-
-
-class KeptMessages:
-    """Drops the oldest messages of a socket when its messages exceed a number of bytes."""
-
-    def __init__(self) -> None:
-        self._sizes: WeakKeyDictionary[http.HTTPFlow, int] = WeakKeyDictionary()
-
-    def add_last(self, flow: http.HTTPFlow, most: int) -> None:
-        """Count the last message of a flow, which is never dropped, because it is still being sent."""
-        messages = flow.websocket.messages if flow.websocket else []
-        size = self._sizes.get(flow, 0) + sum(map(_size, messages[-1:]))
-        if size > most:
-            # Counted again, because messages may have been changed since. Down to half, so that this happens rarely.
-            size = sum(map(_size, messages))
-            number = 0
-            while number < len(messages) - 1 and size > most // 2:
-                size -= _size(messages[number])
-                number += 1
-            del messages[:number]
-        self._sizes[flow] = size
-
-
-def _size(message: WebSocketMessage) -> int:
-    return len(message.content) + _AROUND
 
 
 class MessageBatch(bytes):

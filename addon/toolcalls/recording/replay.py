@@ -1,4 +1,4 @@
-"""Replays a recording through today's engine, and finds what differs from what was recorded or expected."""
+"""Replays a recording through this version, and finds what differs from what was recorded or expected."""
 
 from __future__ import annotations
 
@@ -189,5 +189,5 @@ def _difference(recorded: str, today: str, name: str) -> list[str]:
     before, after = ([line for line in _PIECE.findall(text) if line.strip()] for text in (recorded, today))
     same = next((at for at, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1]), 0)
     part = slice(max(0, same - 3), same + _MOST_COMPARED)
-    names = f"recorded {name}", f"today's {name}"
+    names = f"{name} as recorded", f"{name} by this version"
     return [*islice(difflib.unified_diff(before[part], after[part], *names, lineterm=""), MOST_LINES)]
