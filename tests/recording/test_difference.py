@@ -32,7 +32,7 @@ def test_of_calls_the_keys_that_differ_are_shown() -> None:
     lines = of_calls(
         [{"status": "valid", "arguments": "{}"}], [{"status": "repaired", "arguments": "{}", "name": "x"}]
     )
-    assert lines[:2] == ["--- recorded calls.json", "+++ today's calls.json"]
+    assert lines[:2] == ["--- calls.json as recorded", "+++ calls.json by this version"]
     assert [line.strip("+-, ") for line in lines[2:] if line[0] in "+-"] == [
         '"status": "valid"',
         '"status": "repaired"',
