@@ -61,6 +61,8 @@ class Zai(Protocol):
         self._document = Document()
         self._unclear = -1
         """Where the block begins of which an edit does not say its place: its call is refused."""
+        self._cuts = policy.zai_after_null == "cut"
+        """The turn ends at the null patch."""
         self._most: int | None = None
         """How many blocks belong to the turn, once a null patch has ended it."""
         self._fragments: list[Fragment] = []
@@ -256,10 +258,6 @@ class Zai(Protocol):
         if text.startswith("null,") and self._cuts and any(self._is_clients(one.name, one.result) for one in blocks):
             self._most = len(blocks)
         return []
-
-    @property
-    def _cuts(self) -> bool:
-        return self._policy.zai_after_null == "cut"
 
     def _parts_of(self, new: list[New], known: int) -> list[Part]:
         """The parts of what is new in the document, up to the null patch that ends the turn. `known`: how many blocks
