@@ -56,7 +56,7 @@ class Answer:
         """`choice`: which of several answers this is."""
         self._policy, self._mender, self._wire, self.tail = policy, mender, wire, tail
         self._tools, self.needs_ids, self._choice = request.tools, wire.needs_ids, choice
-        self._text = AnswerText(request, policy, mender.searched)
+        self.text = AnswerText(request, policy, mender.searched)
         self._waiting = Waiting(tail, choice)
         self._stop: Stop | None = None
         """The reason, which waits behind all of it."""
@@ -104,14 +104,9 @@ class Answer:
         return bool(self.sent or self.end.reasons) and not (self.end.broken or self.end.left_alone)
 
     @property
-    def searches_text(self) -> bool:
-        """Whether text is searched for calls."""
-        return self._text.examines
-
-    @property
     def text_undecided(self) -> bool:
         """Whether what follows decides if text is a call."""
-        return self._text.undecided
+        return self.text.undecided
 
     @property
     def engaged(self) -> bool:
@@ -121,16 +116,7 @@ class Answer:
     @property
     def calm(self) -> bool:
         """Whether nothing waits, and no text is the beginning of a call."""
-        return not (self.engaged or self.late) and self._text.calm
-
-    def pass_texts(self, literals: list[bytes], line_begun: bool | None) -> None:
-        """Texts went to the client unparsed: the insides of their JSON strings. `line_begun`: see `Alike.texts`."""
-        self._text.pass_texts(literals, line_begun)
-
-    @property
-    def line_begun(self) -> bool | None:
-        """Whether the last line of text has begun with words that begin no call; None if text is not searched."""
-        return self._text.in_line if self._text.examines else None
+        return not (self.engaged or self.late) and self.text.calm
 
     @property
     def stops(self) -> bool:
@@ -145,7 +131,7 @@ class Answer:
     @property
     def _undecided(self) -> bool:
         """Whether what follows decides if text, or the end of the reasoning, is a call."""
-        return self._text.undecided or (self._text.reasoning_undecided and not self.has_calls)
+        return self.text.undecided or (self.text.reasoning_undecided and not self.has_calls)
 
     @property
     def _free(self) -> bool:
@@ -172,9 +158,9 @@ class Answer:
             case Text():
                 return self._heard(self._take_text(part))
             case Thought():
-                self._text.think(part.text)
-                idle = part.text.isspace() and self._text.undecided
-                return [part] if idle else [*self._released(self._text.release()), part]
+                self.text.think(part.text)
+                idle = part.text.isspace() and self.text.undecided
+                return [part] if idle else [*self._released(self.text.release()), part]
             case Other():
                 return self._take_other(part)
             case Stop():
@@ -183,7 +169,7 @@ class Answer:
 
     def _take_text(self, part: Text) -> list[Part]:
         waits = self._waiting.texts
-        found = self._text.feed(part.text, part.slot) if part.text or waits else [""]
+        found = self.text.feed(part.text, part.slot) if part.text or waits else [""]
         if not waits and found == [part.text]:
             return [part]
         self._waiting.add(part)
@@ -191,11 +177,11 @@ class Answer:
 
     def _released(self, found: Found) -> list[Part]:
         """The parts that go, now that the search has told what is text."""
-        return self._heard(self._waiting.release(found, self._text.slot, drops_space=self.drops_space))
+        return self._heard(self._waiting.release(found, self.text.slot, drops_space=self.drops_space))
 
     def _heard(self, parts: list[Part]) -> list[Part]:
         """What the client gets of this: no text if the answer has a call (`toolfix_null_content`), but for blocks."""
-        silent = self._policy.null_content and self.has_calls and self._text.slot is None
+        silent = self._policy.null_content and self.has_calls and self.text.slot is None
         return [part for part in parts if not isinstance(part, Text)] if silent else parts
 
     def _proves_complete(self, part: Part) -> bool:
@@ -229,20 +215,20 @@ class Answer:
         """The model went on, so it had ended its calls; but it may have left out a bracket."""
         for fragment in self._waiting.fragments:
             fragment.followed = fragment.followed or fragment.ends
-        return [*self._released(self._text.release()), *self._decide(Finish.UNKNOWN)]
+        return [*self._released(self.text.release()), *self._decide(Finish.UNKNOWN)]
 
     def _take_other(self, part: Other) -> list[Part]:
         if part.ends:
             self._block = None if self._block == part.slot else self._block
-            found = self._text.end(part.slot)
+            found = self.text.end(part.slot)
             if found is None:
                 self._waiting.add(part)
                 return self._certain()
             return [*self._released(found), part, *self._certain()]
-        before = self._released(self._text.end_block()) if part.begins else []
+        before = self._released(self.text.end_block()) if part.begins else []
         self._block = part.slot if part.begins else self._block
         self.end.cut_off = self.end.cut_off or part.refusal
-        return [*before, *self._released(self._text.show(part)), part]
+        return [*before, *self._released(self.text.show(part)), part]
 
     def _take_quiet(self, part: Other) -> list[Part]:
         """Take what says nothing about the answer: it goes at once, but does not overtake a reason. What `waits` goes
@@ -265,7 +251,7 @@ class Answer:
     def _take_fragment(self, part: Fragment) -> list[Part]:
         if not part.arguments and part.empty:
             return []
-        out = self._released(self._text.end_block()) if (part.begins or part.whole) and not self._undecided else []
+        out = self._released(self.text.end_block()) if (part.begins or part.whole) and not self._undecided else []
         if part.name:
             self._named.add((part.slot, part.key))
             if len(self._named) > MOST_CALLS:
@@ -329,13 +315,13 @@ class Answer:
         """The answer ends, and its text with it."""
         if self.end.cut_off or (self._wire.needs_reason and finish is Finish.UNKNOWN):
             finish = Finish.CUT
-        for call in () if self.has_calls else self._text.close_thoughts(finish):
+        for call in () if self.has_calls else self.text.close_thoughts(finish):
             self._waiting.add(Written("", choice=self._choice, call=call, step="written as reasoning"))
-        return self._released(self._text.close(finish))
+        return self._released(self.text.close(finish))
 
     def would_quote_after(self, text: str) -> bool:
         """Whether a call that followed the text so far and `text` would be quoted or only an example."""
-        return self._text.would_quote_after(self._waiting.text, text)
+        return self.text.would_quote_after(self._waiting.text, text)
 
     # Calls
 

@@ -23,6 +23,9 @@ Found = Sequence[str | FoundCall]
 """The next of the text: what is text, and what is a call."""
 
 
+_MOST_UNREAD = 1_000
+
+
 class AnswerText:
     """The searches of one answer."""
 
@@ -39,9 +42,11 @@ class AnswerText:
         self._thoughts: Search | None = None
         self._thoughts_count = self.examines
         """A call at the end of the reasoning counts, if nothing follows."""
+        self._unread: list[bytes] = []
+        """Texts that passed unparsed, of which the search knows nothing yet."""
         self._has_text = False
         """The answer has more than white space."""
-        self.in_line = False
+        self._in_line = False
         """The line has begun with words that begin no call."""
         self.slot: Slot = None
         """Where the text that is searched arrives."""
@@ -64,13 +69,25 @@ class AnswerText:
         """Whether no text is the beginning of a call."""
         return self._search is None or self._search.rests
 
+    @property
+    def line_begun(self) -> bool | None:
+        """Whether the last line has begun with words that begin no call; None if text is not searched."""
+        return self._in_line if self.examines else None
+
     def pass_texts(self, literals: list[bytes], line_begun: bool | None) -> None:
-        """Texts went to the client unparsed: the insides of their JSON strings."""
-        if self._search is not None and line_begun is not None:
-            self.in_line = line_begun
-            text = read_inside(b"".join(literals))
-            self._has_text = self._has_text or not text.isspace()
-            self._search.skip(text)
+        """Texts went to the client unparsed: the insides of their JSON strings. `line_begun`: see `Alike.texts`."""
+        if line_begun is not None:
+            self._in_line = line_begun
+            self._has_text = self._has_text or not read_inside(b"".join(literals)).isspace()
+            self._unread += literals
+            if len(self._unread) > _MOST_UNREAD:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Give the search the texts that passed unparsed."""
+        unread, self._unread = self._unread, []
+        if unread and self._search is not None:
+            self._search.skip(read_inside(b"".join(unread)))
 
     # What arrives
 
@@ -121,6 +138,7 @@ class AnswerText:
 
     def end_block(self) -> Found:
         """The text is over. The next is searched on its own."""
+        self._catch_up()
         out = self.release()
         self._last, self._search, self._ended = self._search or self._last, None, False
         return out
@@ -134,6 +152,7 @@ class AnswerText:
 
     def close(self, finish: Finish) -> Found:
         """The answer ends: what waits of its text is a call or not."""
+        self._catch_up()
         known = {Finish.COMPLETE: True, Finish.CUT: False}.get(finish)
         return [] if self._search is None else self._search.close(known)
 
@@ -150,8 +169,9 @@ class AnswerText:
 
     def _begun(self) -> Search:
         """The search of the text that arrives."""
+        self._catch_up()
         if self._search is None:
-            self._search, self.in_line = self._new_search(), False
+            self._search, self._in_line = self._new_search(), False
         return self._search
 
     def _new_search(self, *, reasoning: bool = False) -> Search:
@@ -181,7 +201,7 @@ class AnswerText:
         line = text.rpartition("\n")[2].strip()
         found = self._begun().feed(text)
         self._has_text = self._has_text or bool(line or text.strip())
-        self.in_line = bool(line) or (self.in_line and "\n" not in text)
+        self._in_line = bool(line) or (self._in_line and "\n" not in text)
         return found
 
     def _stop(self) -> Found:

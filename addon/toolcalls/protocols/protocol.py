@@ -224,10 +224,10 @@ class Protocol(ABC):
         """How much of a chunk passes as it came, because no byte of it matters: whole events, from its beginning."""
         if self.passing is None:
             return 0
-        answer = self.answers[self.passing.choice]
-        texts, passed, line_begun = self._alike.texts(chunk, answer.line_begun)
+        text = self.answers[self.passing.choice].text
+        texts, passed, line_begun = self._alike.texts(chunk, text.line_begun)
         if passed:
-            answer.pass_texts(texts, line_begun)
+            text.pass_texts(texts, line_begun)
         return passed
 
     def take_piece(self, raw: bytes) -> list[bytes] | None:

@@ -110,9 +110,9 @@ class Responses(Protocol):
     def pass_unparsed(self, chunk: bytes) -> int:
         if self.passing is None:
             return 0
-        texts, passed, line_begun = self._alike.texts(chunk, self.answer.line_begun)
+        texts, passed, line_begun = self._alike.texts(chunk, self.answer.text.line_begun)
         if passed:
-            self.answer.pass_texts(texts, line_begun)
+            self.answer.text.pass_texts(texts, line_begun)
             self._writer.passed(self.passing, texts, chunk[:passed])
         return passed
 

@@ -171,7 +171,7 @@ class Reader:
     def _restate(self, text: MessageText, stated: str | None) -> str | None:
         """What an event shows that says a text as a whole: nothing, if it repeats what came."""
         if text.came:
-            searched = self._answer.searches_text
+            searched = self._answer.text.examines
             known = not searched or (stated is not None and _repeats(stated, "".join(text.came)))
             return "" if known else None
         if stated:
@@ -217,7 +217,7 @@ class Reader:
             item.over = True
             if new:
                 return [Other(item, begins=True, quiet=kind in (MESSAGE, REASONING)), *self._whole(item, entry)]
-        return [] if known or not self._answer.searches_text else [Other(item, shown=None)]
+        return [] if known or not self._answer.text.examines else [Other(item, shown=None)]
 
 
 def _dropped() -> Other:
