@@ -288,8 +288,8 @@ PROMISES = (
         ((ENGINE + "sent.py", "certain and (lost_its_id or one.first.answer_id != call.first.answer_id)", "certain and (one.first.answer_id != call.first.answer_id)"),),
     ),
     Mutation(
-        "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an item that says what an open call says is that call",
-        ((ENGINE + "calls_by_item.py", "    if not is_empty(text):\n        equal =", "    if False:\n        equal ="),),
+        "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an end under another id is put to its beginning",
+        ((ENGINE + "calls_by_item.py", "beginning = _beginning_of(end, calls)", "beginning = None"),),
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
