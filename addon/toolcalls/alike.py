@@ -33,6 +33,9 @@ _FIRSTS: Final = sorted({opener[0] for opener in (*OPENERS, *ENDS)} - _WORDS)
 _MAY_GO_ON: Final = (*(first.encode() for first in _FIRSTS), b".")
 """The ends of a text that may be the beginning of something with a mark."""
 _MATTERS: Final = re.compile(b"|".join([*map(re.escape, _MARKS), *(re.escape(end) + rb"\Z" for end in _MAY_GO_ON)]))
+_SPECIAL: Final = re.compile(rb'[\n"\\]')
+"""What a piece is looked at twice for: the end of the string, an escape, the end of the event."""
+_SPECIAL_OR_MARK: Final = re.compile(rb'\n|"|\\|' + _MATTERS.pattern)
 _LONG: Final = 256
 """From this size on, looking for each mark takes less time than one pattern for all."""
 _BEGINNINGS: Final = frozenset(beginning.encode() for beginning in BEGINNINGS)
@@ -80,14 +83,15 @@ class Alike:
         begin no call, and then whether the next one has; None if the texts are not searched, so that none matters."""
         texts: list[bytes] = []
         passed = 0
+        special = _SPECIAL if line_begun is None else _SPECIAL_OR_MARK
         while passed < len(chunk):
             piece, end = self._next(chunk, passed)
             if end < 0:
                 break
-            if line_begun is not None:
-                if _has_mark(piece):
+            if len(piece) > _LONG or line_begun is False or special.search(piece):
+                if not _is_whole(piece) or (line_begun is not None and _has_mark(piece)):
                     break
-                if not line_begun or b"\\n" in piece:
+                if line_begun is False or (line_begun and b"\\n" in piece):
                     line = piece[piece.rfind(b"\\n") + 2 if b"\\n" in piece else 0 :].lstrip()
                     if line in _BEGINNINGS:
                         break
@@ -100,23 +104,23 @@ class Alike:
         """The piece of an event that is alike; empty if it has to be parsed."""
         piece, end = self._next(event, 0)
         try:
-            return read_inside(piece) if end == len(event) else ""
+            return read_inside(piece) if end == len(event) and _is_whole(piece) else ""
         except ValueError:
             return ""
 
     def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
-        """The piece of the event that begins here, and where the event ends; -1 if it is not alike."""
+        """The piece of the event that begins here, if all of it is one, and where the event ends; -1 if it is not
+        alike."""
         if self._before:
             at = _behind_all(self._before, chunk, at)
         if not self._end or at < 0 or not chunk.startswith(self._begin, at):
             return b"", -1
         at += len(self._begin)
         end = chunk.find(self._end, at)
-        piece = chunk[at:end]
-        if end < 0 or b"\n" in piece or ((b'"' in piece or b"\\" in piece) and not _is_whole(piece)):
+        if end < 0:
             return b"", -1
-        end += len(self._end)
-        return piece, _behind_all(self._behind, chunk, end) if self._behind else end
+        behind = end + len(self._end)
+        return chunk[at:end], _behind_all(self._behind, chunk, behind) if self._behind else behind
 
 
 def _constants(data: bytes) -> list[bytes | None]:
@@ -144,6 +148,10 @@ def _behind_all(constants: list[bytes | None], chunk: bytes, at: int) -> int:
 
 def _is_whole(piece: bytes) -> bool:
     """Whether these bytes are all of the inside of a JSON string."""
+    if b"\n" in piece:
+        return False
+    if b'"' not in piece and b"\\" not in piece:
+        return True
     bare = piece.replace(b"\\\\", b"")
     return not bare.endswith(b"\\") and bare.count(b'"') == bare.count(b'\\"')
 
