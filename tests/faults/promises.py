@@ -114,7 +114,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call that is read aloud stays text", "../must_not_run/test_read_aloud.py stands_in_the_request", "what the model read is searched",
-        ((ENGINE + "textcalls/read_aloud.py", "                if wanted in found:\n", "                if False:\n"),),
+        ((ENGINE + "textcalls/read_aloud.py", "            if wanted in arguments_read:\n", "            if False:\n"),),
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
