@@ -113,8 +113,8 @@ class Held:
             if not final:
                 self._next = self.size + self.size // 2 + 64 if self._closers else 0
                 raise
-            no_call = NoCall(self._head_end(text, self._at), spoils=not self._weak or self.done != [])
-            raise no_call from None
+            spoils = not self._weak or self.done != []
+            raise NoCall(self._head_end(text, self._at), spoils=spoils) from None
         except NoCall as reason:
             reason.end -= self._at
             raise

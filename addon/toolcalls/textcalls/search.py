@@ -224,7 +224,7 @@ class Search:
         """
         held, structure = self._held, self.structure
         assert held is not None
-        no_call: NoCall | None = None
+        end, spoils, whole = 0, False, False
         try:
             if held.size > self._measured:
                 self._measure(held)
@@ -242,15 +242,14 @@ class Search:
             self.off = True
             return None
         except NoCall as reason:
-            no_call = reason
+            end, spoils, whole = reason.end, reason.spoils, reason.whole  # itself, it would keep all frames
         rest = held.rest
-        end = no_call.end if no_call is not None else 0
         passed = held.raw + rest[:end]
-        if held.done or (no_call is not None and no_call.whole):
+        if held.done or whole:
             structure.add_calls(passed)
         else:
             structure.add(passed)
-        if no_call is not None and no_call.spoils and not self._reasoning:
+        if spoils and not self._reasoning:
             structure.spoil()
         self._held = None
         out.append(passed)
