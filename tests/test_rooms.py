@@ -48,7 +48,7 @@ MAY_KNOW = {
     "answer_text": "mend parts policy request textcalls sizes",
     "parse_failure": "answer_text mend outcome policy reasons request sizes textcalls wire",
     "answer": "answer_text calls finish_reason live mend outcome parts policy reasons request sent tail sizes waiting",
-    "protocols": "alike answer call calls finish_reason ids mend outcome parts payload policy reasons request sizes tail textcalls tools wire",
+    "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes tail textcalls tools wire",
     "sniff": "payload protocols sizes wire",
     "body": "outcome protocols sizes sniff wire",
     "engine": "body ids mend outcome parse_failure policy protocols request sizes sniff wire",

@@ -51,7 +51,7 @@ class Answer:
     """White space behind a call, in a block, is dropped: hosts refuse a block of nothing else in a request."""
 
     def __init__(
-        self, request: Request, policy: Policy, mender: Mender, wire: Wire, tail: Tail, choice: Any = None
+        self, request: Request, policy: Policy, mender: Mender, wire: type[Wire], tail: Tail, choice: Any = None
     ) -> None:
         """`choice`: which of several answers this is."""
         self._policy, self._mender, self._wire, self.tail = policy, mender, wire, tail

@@ -84,7 +84,7 @@ def test_a_proxy_that_is_told_to_stop_breaks_its_streams_off_ends_and_leaves_who
     assert not stage.tracebacks(), stage.tracebacks()[0]
     found = [store.load(path) for path in store.find(tmp_path / "flows")]
     assert len(found) == len(open_ones) + len(PROTOCOLS), "those of the warm-up, and all that were open"
-    unfinished = [recording.before for recording in found if not recording.complete]
+    unfinished = [recording.before for recording in found if recording.broken]
     assert sorted(unfinished) == sorted(one.said for one in open_ones)
     assert not list((tmp_path / "flows").rglob("*.part"))
 
@@ -128,7 +128,7 @@ def test_streams_that_are_open_while_the_script_is_reloaded_get_the_right_answer
             assert await stage.metric("toolfix_answers_total") == len(open_ones) + 1, answers
         await stage.settled()
         # They ended after the reload, and are recorded whole.
-        while not all(store.load(path).complete for path in store.find(tmp_path / "flows")):
+        while any(store.load(path).broken for path in store.find(tmp_path / "flows")):
             await asyncio.sleep(0.02)
 
     stage.run(play())

@@ -17,7 +17,10 @@ from mitmproxy.addons.view import View
 from mitmproxy.test import taddons
 
 from tests.proxy.test_script import answered, asked, events, play
+from toolcalls.answer import Answer
+from toolcalls.body import Body
 from toolcalls.engine import Response
+from toolcalls.protocols.protocol import Protocol
 from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.proxy.http_flows import FlowState
 from toolcalls.recording import store
@@ -42,7 +45,8 @@ def alive(*kinds: type) -> list[str]:
 
 def test_no_answer_of_any_recording_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
-    before = alive(BodyStream, Captured)
+    kinds = (BodyStream, Captured, Body, Protocol, Answer)
+    before = alive(*kinds)
     count = 0
     for directory in store.find(RECORDINGS):
         recording = store.load(directory)
@@ -53,7 +57,7 @@ def test_no_answer_of_any_recording_waits_for_the_collector() -> None:
         count += 1
     del stream
     assert count > 300
-    assert alive(BodyStream, Captured) == before
+    assert alive(*kinds) == before
 
 
 @pytest.mark.parametrize("arguments", ["{'command': 'ls'}", "{"], ids=["mended", "refused"])

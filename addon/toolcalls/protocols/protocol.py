@@ -149,7 +149,7 @@ class Protocol(ABC):
             return known
         if len(self.answers) >= _MOST_ANSWERS:
             raise LimitReached
-        made = self.answer_type(self._request, self._policy, self._mender, self, self.tail, choice)
+        made = self.answer_type(self._request, self._policy, self._mender, type(self), self.tail, choice)
         self.answers[choice] = made
         return made
 

@@ -23,8 +23,8 @@ _BEGINS_TOKEN = re.compile(rf"{_MAY_MATTER.pattern}|\bto=")
 _ENDS_TOKEN = re.compile(r"[>\]}＞▷⟩›》】]|final|commentary|analysis")
 """What a token that ends or begins reasoning has at its end."""
 _FENCE = re.compile(
-    r"(?P<unseen>[\s>]*[\xad\u180e\u200b-\u200f\u2060\ufeff][\s>\xad\u180e\u200b-\u200f\u2060\ufeff]*)?"
-    r"[\s>]*(?:(?:[-*+•]|\d{1,3}[.)])\s+)*(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)\Z"
+    r"(?P<unseen>[\s>]*+[\xad\u180e\u200b-\u200f\u2060\ufeff][\s>\xad\u180e\u200b-\u200f\u2060\ufeff]*+)?"
+    r"[\s>]*+(?:(?:[-*+•]|\d{1,3}[.)])\s++)*(?P<mark>`{3,}+|~{3,}+)(?P<info>[^`\n]*+)\Z"
 )
 _LETTER = r"[*_]{0,3}[^\W\d]"
 _SENTENCE_BEGINS = re.compile(rf"\s{{0,3}}{_LETTER}")
