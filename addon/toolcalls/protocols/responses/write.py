@@ -127,8 +127,7 @@ class Writer:
     def passed(self, text: Text, literals: list[bytes], chunk: bytes) -> None:
         """Texts like this one passed unparsed: the insides of their JSON strings."""
         told: MessageText = text.body["text"]
-        for literal in literals:
-            told.show(read_inside(literal))
+        told.show(read_inside(b"".join(literals)))
         self._passed = chunk
 
     def keep_alive(self) -> bytes:
@@ -300,7 +299,8 @@ class Writer:
         if ends:
             ended = came.get(ENDED)
             item.done = call.with_text(body, text)
-            if ended is None or not whole or body.get("status") == "in_progress":
+            said = ended is not None or any(one.again for one in piece.fragments)
+            if not said or not whole or body.get("status") == "in_progress":
                 item.done["status"] = "completed" if whole else "incomplete"
             out.append(self.send(ENDED, {"output_index": item.index, "item": item.done}, ended))
         return out
