@@ -45,6 +45,7 @@ _VARYING: Final = re.compile(
 )
 """What may differ between events that are alike."""
 _VALUE: Final = re.compile(rb'"[^"\\]*"|[0-9]+')
+_LONGEST_VALUE: Final = 512
 
 
 class Alike:
@@ -54,10 +55,11 @@ class Alike:
 
     def __init__(self) -> None:
         self._begin = self._end = b""
-        """What comes right before the piece and right behind it."""
-        self._before: list[bytes | None] = []
-        """What comes before that, if values vary in it, each of which None stands for."""
-        self._behind: list[bytes | None] = []
+        """What the event begins with, and what comes right behind the piece, up to the first value that varies."""
+        self._before: list[bytes] = []
+        """What stands between the beginning and the piece, each behind such a value."""
+        self._behind: list[bytes] = []
+        """What stands behind the piece, each behind such a value."""
 
     @property
     def varies(self) -> bool:
@@ -72,9 +74,8 @@ class Alike:
             literal = dumps(piece, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
             before, found, behind = raw.partition(literal)
             if found and literal not in behind:
-                *self._before, begin = _constants(before + b'"')
-                end, *self._behind = _constants(b'"' + behind)
-                self._begin, self._end = begin or b"", end or b""
+                self._begin, *self._before = _constants(before + b'"')
+                self._end, *self._behind = _constants(b'"' + behind)
                 return
 
     def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[bytes], int, bool | None]:
@@ -111,38 +112,35 @@ class Alike:
     def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
         """The piece of the event that begins here, if all of it is one, and where the event ends; -1 if it is not
         alike."""
-        if self._before:
-            at = _behind_all(self._before, chunk, at)
-        if not self._end or at < 0 or not chunk.startswith(self._begin, at):
+        if not self._begin or not chunk.startswith(self._begin, at):
             return b"", -1
         at += len(self._begin)
-        end = chunk.find(self._end, at)
+        if self._before:
+            at = _behind_all(self._before, chunk, at)
+        end = chunk.find(self._end, at) if at >= 0 else -1
         if end < 0:
             return b"", -1
         behind = end + len(self._end)
         return chunk[at:end], _behind_all(self._behind, chunk, behind) if self._behind else behind
 
 
-def _constants(data: bytes) -> list[bytes | None]:
-    """What is constant in this; None stands for a value that varies."""
-    out: list[bytes | None] = []
+def _constants(data: bytes) -> list[bytes]:
+    """What is constant in this: all but the values that vary."""
+    out = []
     at = 0
     for value in _VARYING.finditer(data):
-        out += [data[at : value.start(1)], None]
+        out.append(data[at : value.start(1)])
         at = value.end(1)
     return [*out, data[at:]]
 
 
-def _behind_all(constants: list[bytes | None], chunk: bytes, at: int) -> int:
-    """Where all of these end that begin here; -1 if something else is here."""
+def _behind_all(constants: list[bytes], chunk: bytes, at: int) -> int:
+    """Where all of these end, with a value in front of each, of which the first begins here; -1 if they do not."""
     for constant in constants:
-        if constant is None:
-            value = _VALUE.match(chunk, at)
-            at = value.end() if value else -1
-        else:
-            at = at + len(constant) if chunk.startswith(constant, at) else -1
-        if at < 0:
-            break
+        end = chunk.find(constant, at, at + len(constant) + _LONGEST_VALUE)
+        if end < 0 or not (chunk[at:end].isdigit() or _VALUE.fullmatch(chunk, at, end)):
+            return -1
+        at = end + len(constant)
     return at
 
 
