@@ -23,6 +23,8 @@ from .wire.framing import SSE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
 _LONG_EVENT: Final = 1024
+_MOST_JOINED: Final = 8 * 1024
+"""The bytes of an event in pieces that are looked at again with the next piece."""
 _LIMITED: Final = (
     "the answer exceeds a limit of toolfix (toolfix_max_held_bytes, or the size or number of its calls or events)"
 )
@@ -143,7 +145,7 @@ class Body:
         kind, rest, protocol = self._kind, self._rest, self._protocol
         if not data or kind is BodyKind.PASSING or kind is BodyKind.ENDED:
             return [data] if data and kind is BodyKind.PASSING else []
-        if protocol.passing is None or len(rest) > _LONG_EVENT:
+        if protocol.passing is None or len(rest) > _MOST_JOINED:
             return self._read(data)
         if rest:
             data = bytes(rest) + data
