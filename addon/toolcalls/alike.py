@@ -74,8 +74,13 @@ class Alike:
             literal = dumps(piece, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
             before, found, behind = raw.partition(literal)
             if found and literal not in behind:
-                self._begin, *self._before = _constants(before + b'"')
-                self._end, *self._behind = _constants(b'"' + behind)
+                for data, constants in ((before + b'"', self._before), (b'"' + behind, self._behind)):
+                    at = 0
+                    for value in _VARYING.finditer(data):
+                        constants.append(data[at : value.start(1)])
+                        at = value.end(1)
+                    constants.append(data[at:])
+                self._begin, self._end = self._before.pop(0), self._behind.pop(0)
                 return
 
     def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[bytes], int, bool | None]:
@@ -122,16 +127,6 @@ class Alike:
             return b"", -1
         behind = end + len(self._end)
         return chunk[at:end], _behind_all(self._behind, chunk, behind) if self._behind else behind
-
-
-def _constants(data: bytes) -> list[bytes]:
-    """What is constant in this: all but the values that vary."""
-    out = []
-    at = 0
-    for value in _VARYING.finditer(data):
-        out.append(data[at : value.start(1)])
-        at = value.end(1)
-    return [*out, data[at:]]
 
 
 def _behind_all(constants: list[bytes], chunk: bytes, at: int) -> int:

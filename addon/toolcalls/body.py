@@ -172,11 +172,15 @@ class Body:
         try:
             if kind is not BodyKind.EVENTS:
                 kind = self._kind = self._kind_now()
-            block = self._complete_events() if kind is BodyKind.EVENTS else b""
-            events = self._framing.split(block) if block else []
+            events: list[bytes] = []
+            end = self._framing.end_of_last_event(rest, self._looked) if kind is BodyKind.EVENTS else 0
+            if end > 0:
+                events = self._framing.split(bytes(rest[:end]))
+            # A blank line has at most four bytes, and three of them may have arrived.
+            self._looked = max(0, len(rest) - 3) if end < 0 else 0
         except Exception as error:
             return self._give_up(error)
-        del rest[: len(block)]
+        del rest[: max(end, 0)]
         if kind is BodyKind.PASSING:
             return self._release([])
         out = self._answer(events, self._event if len(events) > 1 else self._parsed) if events else []
@@ -227,17 +231,6 @@ class Body:
             return BodyKind.DOCUMENT
         document = self._protocol.is_document(self._framing.read_event(line))
         return BodyKind.EVENTS if behind.strip() or not document else BodyKind.LINE
-
-    def _complete_events(self) -> bytes:
-        """The events that are complete."""
-        rest = self._rest
-        end = self._framing.end_of_last_event(rest, self._looked)
-        if end < 0:
-            # A blank line has at most four bytes, and three of them may have arrived.
-            self._looked = max(0, len(rest) - 3)
-            return b""
-        self._looked = 0
-        return bytes(rest[:end])
 
     # Events
 
