@@ -35,7 +35,7 @@ MAY_KNOW = {
     "finish_reason": "mend parts",
     "payload": "mend reasons",
     "fragments": "mend payload reasons tools sizes",
-    "alike": "mend textcalls",
+    "alike": "sizes textcalls",
     "parts": "mend outcome",
     "tail": "parts",
     "call": "fragments mend parts payload reasons",

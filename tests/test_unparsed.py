@@ -74,7 +74,7 @@ def test_any_text_that_begins_no_call_passes(text: str) -> None:
     ["a <", "x[", "[TOOL", "one.", ".assistant", "Action:", "words\nAct", "words\n>", "to=", "]", "\\u003c"],
 )
 def test_text_that_may_begin_a_call_is_parsed_if_it_is_searched(text: str) -> None:
-    raw = event(text).replace(b"\\\\u003c", b"\\u003c")
+    raw = event(text).replace(b"\\\\u003c", b"\\u003c")  # An escaped `<`.
     assert alike().texts(event("words") + raw, True)[1] == len(event("words"))
     assert alike().texts(raw, None)[1] == len(raw)
 
@@ -104,9 +104,25 @@ def test_an_event_with_anything_else_in_it_is_parsed(raw: bytes) -> None:
     assert alike().piece(raw) == ""
 
 
+@pytest.mark.parametrize("text", [b"caf\xe9", b"a\xffb", b"a\tb", b"a\x01", b"it\\'s", b'a"b'])
+@pytest.mark.parametrize("searched", [True, None])
+def test_what_is_no_json_string_is_parsed(text: bytes, searched: bool | None) -> None:
+    raw = event("words").replace(b"words", text)
+    assert alike().texts(event("words") + raw, searched)[:2] == (["words"], len(event("words")))
+    assert alike().piece(raw) == ""
+
+
+def test_text_that_is_too_long_to_be_searched_is_parsed_wherever_it_is_cut() -> None:
+    body = CHAT.stream(["One ", "two ", "word " * 14_000, " so.\n", CALL], False)
+    whole = answer(CHAT, [body])
+    assert whole[1] == []
+    for size in (1023, 1024, 4096, 16384):
+        assert answer(CHAT, [body[at : at + size] for at in range(0, len(body), size)]) == whole
+
+
 def test_a_value_that_varies_may_stand_on_either_side() -> None:
     made = Alike()
     made.learn(b'data: {"sequence_number":1,"delta":"a","obfuscation":"xx"}\n\n', "a")
     raw = b'data: {"sequence_number":22,"delta":"more","obfuscation":""}\n\n'
-    assert made.texts(raw, True) == ([b"more"], len(raw), True)
+    assert made.texts(raw, True) == (["more"], len(raw), True)
     assert made.texts(raw.replace(b"22", b'{"a":1}'), True) == ([], 0, True)

@@ -8,10 +8,10 @@ can begin in the texts; the search is given them when it needs them. Of all othe
 from __future__ import annotations
 
 import re
-from json import dumps
+from json import dumps, loads
 from typing import Final
 
-from .mend.strict import read_inside
+from .sizes import MOST_SEARCHED
 from .textcalls.formats import BEGINNINGS, OPENERS
 from .textcalls.wrappers import ENDS
 
@@ -27,19 +27,22 @@ def _marks() -> list[str]:
 
 
 _WORDS: Final = frozenset(opener[0] for opener in OPENERS if opener[0].isalpha() or opener[0] == ">")
-_MARKS: Final = (*(mark.encode() for mark in _marks()), b".a", b"\\u")
-"""As they stand in a JSON string, in which any character may be escaped. `.assistant` may begin a call."""
-_FIRSTS: Final = sorted({opener[0] for opener in (*OPENERS, *ENDS)} - _WORDS)
-_MAY_GO_ON: Final = (*(first.encode() for first in _FIRSTS), b".")
+_MARKS: Final = (*_marks(), ".a")
+"""`.assistant` may begin a call."""
+_MAY_GO_ON: Final = (*sorted({opener[0] for opener in (*OPENERS, *ENDS)} - _WORDS), ".")
 """The ends of a text that may be the beginning of something with a mark."""
-_MATTERS: Final = re.compile(b"|".join([*map(re.escape, _MARKS), *(re.escape(end) + rb"\Z" for end in _MAY_GO_ON)]))
-_SPECIAL: Final = re.compile(rb'[\n"\\]')
-"""What a piece is looked at twice for: the end of the string, an escape, the end of the event."""
-_SPECIAL_OR_MARK: Final = re.compile(rb'\n|"|\\|' + _MATTERS.pattern)
+_UNUSUAL: Final = re.compile(rb'[^ -~]|["\\]')
+"""What a piece is looked at twice for: an escape, the end of the string, bytes that are no text."""
+_RARE: Final = {next(char for char in mark if not char.isalnum()) for mark in _MARKS} | {
+    *_MAY_GO_ON,
+    *'"\\',
+}
+_MAY_MATTER: Final = re.compile(
+    b"[^%b]" % re.escape("".join(char for char in map(chr, range(32, 127)) if char not in _RARE)).encode()
+)
+"""What such a piece is looked at twice for if it is searched: there is one in everything that can begin a call."""
 _LONG: Final = 256
-"""From this size on, looking for each mark takes less time than one pattern for all."""
-_BEGINNINGS: Final = frozenset(beginning.encode() for beginning in BEGINNINGS)
-"""Lines that may become the beginning of a call."""
+"""From this size on, looking for each mark takes less time than that."""
 _VARYING: Final = re.compile(
     rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?("[^"\\]*"|[0-9]+)'
 )
@@ -83,36 +86,37 @@ class Alike:
                 self._begin, self._end = self._before.pop(0), self._behind.pop(0)
                 return
 
-    def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[bytes], int, bool | None]:
-        """The texts of the first events of a chunk, as they stand in their JSON strings, and where these events end:
-        all that are alike and say nothing that matters. `line_begun`: whether the line has begun with words that
-        begin no call, and then whether the next one has; None if the texts are not searched, so that none matters."""
-        texts: list[bytes] = []
+    def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[str], int, bool | None]:
+        """The texts of the first events of a chunk, and where these events end: all that are alike and say nothing
+        that matters. `line_begun`: whether the line has begun with words that begin no call, and then whether the
+        next one has; None if the texts are not searched, so that none matters."""
+        texts: list[str] = []
         passed = 0
-        special = _SPECIAL if line_begun is None else _SPECIAL_OR_MARK
+        unusual = _UNUSUAL if line_begun is None else _MAY_MATTER
         while passed < len(chunk):
             piece, end = self._next(chunk, passed)
             if end < 0:
                 break
-            if len(piece) > _LONG or line_begun is False or special.search(piece):
-                if not _is_whole(piece) or (line_begun is not None and _has_mark(piece)):
+            if len(piece) < _LONG and line_begun is not False and not unusual.search(piece):
+                text = piece.decode()
+            else:
+                read = _text_of(piece)
+                if read is None or (line_begun is not None and _has_mark(read)):
                     break
-                if line_begun is False or (line_begun and b"\\n" in piece):
-                    line = piece[piece.rfind(b"\\n") + 2 if b"\\n" in piece else 0 :].lstrip()
-                    if line in _BEGINNINGS:
+                text = read
+                if line_begun is False or (line_begun and "\n" in text):
+                    line = text[text.rfind("\n") + 1 :].lstrip()
+                    if line in BEGINNINGS:
                         break
                     line_begun = bool(line)
-            texts.append(piece)
+            texts.append(text)
             passed = end
         return texts, passed, line_begun
 
     def piece(self, event: bytes) -> str:
         """The piece of an event that is alike; empty if it has to be parsed."""
         piece, end = self._next(event, 0)
-        try:
-            return read_inside(piece) if end == len(event) and _is_whole(piece) else ""
-        except ValueError:
-            return ""
+        return (_text_of(piece) or "") if end == len(event) else ""
 
     def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
         """The piece of the event that begins here, if all of it is one, and where the event ends; -1 if it is not
@@ -139,18 +143,16 @@ def _behind_all(constants: list[bytes], chunk: bytes, at: int) -> int:
     return at
 
 
-def _is_whole(piece: bytes) -> bool:
-    """Whether these bytes are all of the inside of a JSON string."""
-    if b"\n" in piece:
-        return False
-    if b'"' not in piece and b"\\" not in piece:
-        return True
-    bare = piece.replace(b"\\\\", b"")
-    return not bare.endswith(b"\\") and bare.count(b'"') == bare.count(b'\\"')
+def _text_of(piece: bytes) -> str | None:
+    """What the inside of a JSON string means; None if this is none."""
+    try:
+        text = piece.decode()
+        usual = text.isprintable() and '"' not in text and "\\" not in text
+        return text if usual else str(loads(f'"{text}"'))
+    except ValueError:
+        return None
 
 
-def _has_mark(text: bytes) -> bool:
-    """Whether a call may begin in a text, or at its end, in a line that has begun."""
-    if len(text) < _LONG:
-        return _MATTERS.search(text) is not None
-    return text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS)
+def _has_mark(text: str) -> bool:
+    """Whether a call may begin in a text, or at its end, in a line that has begun. Of long text nobody asks."""
+    return len(text) > MOST_SEARCHED or text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 from .mend.finish import Finish
 from .mend.names import mend_name
-from .mend.strict import read_inside
 from .parts import Other, Slot
 from .policy import Policy
 from .request.request import Request
@@ -23,7 +22,7 @@ Found = Sequence[str | FoundCall]
 """The next of the text: what is text, and what is a call."""
 
 
-_MOST_UNREAD = 1_000
+_MOST_UNREAD = 64 * 1024
 
 
 class AnswerText:
@@ -42,8 +41,9 @@ class AnswerText:
         self._thoughts: Search | None = None
         self._thoughts_count = self.examines
         """A call at the end of the reasoning counts, if nothing follows."""
-        self._unread: list[bytes] = []
-        """Texts that passed unparsed, of which the search knows nothing yet."""
+        self._unread: list[str] = []
+        """Texts that passed unparsed, of which the search knows nothing yet; and how large their events were."""
+        self._unread_size = 0
         self._has_text = False
         """The answer has more than white space."""
         self._in_line = False
@@ -74,20 +74,21 @@ class AnswerText:
         """Whether the last line has begun with words that begin no call; None if text is not searched."""
         return self._in_line if self.examines else None
 
-    def pass_texts(self, literals: list[bytes], line_begun: bool | None) -> None:
-        """Texts went to the client unparsed: the insides of their JSON strings. `line_begun`: see `Alike.texts`."""
+    def pass_texts(self, texts: list[str], size: int, line_begun: bool | None) -> None:
+        """Texts went to the client unparsed, in events of this size. `line_begun`: see `Alike.texts`."""
         if line_begun is not None:
             self._in_line = line_begun
-            self._has_text = self._has_text or not read_inside(b"".join(literals)).isspace()
-            self._unread += literals
-            if len(self._unread) > _MOST_UNREAD:
+            self._has_text = self._has_text or not "".join(texts).isspace()
+            self._unread += texts
+            self._unread_size += size
+            if self._unread_size > _MOST_UNREAD:
                 self._catch_up()
 
     def _catch_up(self) -> None:
         """Give the search the texts that passed unparsed."""
-        unread, self._unread = self._unread, []
+        unread, self._unread, self._unread_size = self._unread, [], 0
         if unread and self._search is not None:
-            self._search.skip(read_inside(b"".join(unread)))
+            self._search.skip("".join(unread))
 
     # What arrives
 

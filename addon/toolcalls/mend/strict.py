@@ -215,12 +215,6 @@ def _write_exactly(value: Any) -> str:
             return _dump(value)
 
 
-def read_inside(literal: bytes) -> str:
-    """The text whose JSON string has this between its quotes."""
-    text = literal.decode()
-    return text if text.isprintable() and "\\" not in text else str(json.loads(f'"{text}"'))
-
-
 def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:
     """A text that begins with `sent` and means `value`; None if there is none. `text`: the mended text.
 

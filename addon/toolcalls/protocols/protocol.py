@@ -227,7 +227,7 @@ class Protocol(ABC):
         text = self.answers[self.passing.choice].text
         texts, passed, line_begun = self._alike.texts(chunk, text.line_begun)
         if passed:
-            text.pass_texts(texts, line_begun)
+            text.pass_texts(texts, passed, line_begun)
         return passed
 
     def take_piece(self, raw: bytes) -> list[bytes] | None:

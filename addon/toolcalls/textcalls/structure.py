@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from .wrappers import REASONING, ROLE, TURN, TURNS, kind, opens_reasoning
 
 _HEAD, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
-_MOST_PENDING = 256 * 1024
+_MOST_PENDING = 64 * 1024
 _TOKEN = re.compile(rf"`+|{REASONING}|{TURN}")
 _MAY_MATTER = re.compile(
     r"[`\[\]{＜◁⟨‹《【&]|\\<|<(?!/?(?:tool_calls?|function_calls?|tools?|invoke|function)>|[|｜]tool_calls?(?:_begin)?[|｜]>)"

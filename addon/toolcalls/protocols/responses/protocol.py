@@ -112,7 +112,7 @@ class Responses(Protocol):
             return 0
         texts, passed, line_begun = self._alike.texts(chunk, self.answer.text.line_begun)
         if passed:
-            self.answer.text.pass_texts(texts, line_begun)
+            self.answer.text.pass_texts(texts, passed, line_begun)
             self._writer.passed(self.passing, texts, chunk[:passed])
         return passed
 

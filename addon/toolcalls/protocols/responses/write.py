@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ... import payload
-from ...mend.strict import read_inside
 from ...parts import Decided, Json, Other, Part, Piece, Stop, Text, Thought, source_of
 from ...wire.framing import Framing
 from .answer import RETYPED
@@ -124,10 +123,10 @@ class Writer:
         self._last = max(self._last, int(numbers[-1]) if numbers else -1)
         self._passed = b""
 
-    def passed(self, text: Text, literals: list[bytes], chunk: bytes) -> None:
-        """Texts like this one passed unparsed: the insides of their JSON strings."""
+    def passed(self, text: Text, texts: list[str], chunk: bytes) -> None:
+        """Texts like this one passed unparsed."""
         told: MessageText = text.body["text"]
-        told.show(read_inside(b"".join(literals)))
+        told.show("".join(texts))
         self._passed = chunk
 
     def keep_alive(self) -> bytes:
