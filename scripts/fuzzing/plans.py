@@ -238,7 +238,11 @@ class _Reader:
             call = key_of(name, arguments)
             sent.append(Sent(entry["id"], name, STYLES[entry["style"]](arguments)))
             keys.append(call)
-            self.another_tool(name, arguments)
+            if "lost" in piece["how"] and name not in TOOLS:
+                # Its name may be what was lost: then it goes to the one tool that it fits, as the design says.
+                self.plan.allowed[key_of(_declared(name), arguments)] += 1
+            else:
+                self.another_tool(name, arguments)
             if entry["style"] in NOT_MEANT and not (self.cut and entry["style"] in SAID_BEHIND):
                 self.never(call, f"arguments that say no — {entry['style']}")
             elif (entry["id"], call) not in seen:
@@ -248,13 +252,17 @@ class _Reader:
 
     def another_tool(self, name: str, arguments: Json) -> None:
         if name not in TOOLS:
-            declared = next(tool for tool in TOOLS if name.endswith(tool))
-            self.never(key_of(declared, arguments), "another tool's name")
+            self.never(key_of(_declared(name), arguments), "another tool's name")
 
     def copies(self) -> list[Json]:
         """The last call that was written as text, sent as a structured call too."""
         written = [piece for piece in self.recipe["pieces"] if piece["is"] == "written"]
         return [{"id": "call_copy", "call": written[-1]["calls"][-1], "style": "plain"}] if written else []
+
+
+def _declared(name: str) -> str:
+    """The declared tool whose name this one resembles."""
+    return next(tool for tool in TOOLS if name.endswith(tool))
 
 
 def _calls(piece: Json) -> tuple[list[Key], str]:

@@ -190,7 +190,9 @@ class Structure:
     def _end_line(self) -> None:
         fence = _FENCE.match(self._head.rstrip()) if 0 < self._length <= _HEAD else None
         if fence is not None and not (self._fence and fence["unseen"]):
-            self._fence_line(fence["mark"], fence["info"].strip(), fence.start("mark"))
+            # Whether it is one behind a character that nobody sees is not certain, so nothing closes it.
+            mark = fence["mark"] * (_HEAD if fence["unseen"] else 1)
+            self._fence_line(mark, fence["info"].strip(), fence.start("mark"))
         elif self._length:
             if _MAY_MATTER.search(self._tail) is not None:
                 self._examine(whole=True)
