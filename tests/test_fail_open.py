@@ -20,7 +20,7 @@ import pytest
 import toolcalls
 from tests import sampling
 from tests.chat_client import events
-from tests.dialects.responses_wire import REQUEST, Upstream
+from tests.protocols.responses_wire import REQUEST, Upstream
 from tests.splits import cut
 from toolcalls.body import Body
 from toolcalls.engine import Response

@@ -31,9 +31,9 @@ MAY_KNOW = {
     "mend": "ids outcome policy reasons tools sizes",
     "textcalls": "mend sizes tools",
     # One answer, one request.
-    "request": "ids mend outcome policy reasons tools wire sizes",
-    "finish_reason": "mend parts",
     "payload": "mend reasons",
+    "request": "ids mend outcome payload policy reasons tools wire sizes",
+    "finish_reason": "mend parts",
     "fragments": "mend payload reasons tools sizes",
     "alike": "sizes textcalls",
     "parts": "mend outcome",

@@ -7,9 +7,11 @@ import random
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, Protocol
+from tests.protocols.test_chat import line
+from tests.protocols.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, Protocol
 from toolcalls.alike import Alike
 from toolcalls.engine import Response
+from toolcalls.protocols.chat import Chat
 from toolcalls.request.request import read_request
 
 CALL = '<tool_call>{"name": "Read", "arguments": {"file_path": "/a.py"}}</tool_call>'
@@ -126,3 +128,13 @@ def test_a_value_that_varies_may_stand_on_either_side() -> None:
     raw = b'data: {"sequence_number":22,"delta":"more","obfuscation":""}\n\n'
     assert made.texts(raw, True) == (["more"], len(raw), True)
     assert made.texts(raw.replace(b"22", b'{"a":1}'), True) == ([], 0, True)
+
+
+def test_what_says_nothing_beside_a_text_does_not_make_events_be_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, read = [], Chat.read
+    monkeypatch.setattr(Chat, "read", lambda self, event: seen.append(event) or read(self, event))
+    delta = {"role": None, "content": "some words", "odd": None, "more": [], "name": "", "meta": {}}
+    body = line({"choices": [{"index": 0, "delta": delta, "finish_reason": None, "matched": None}]}).encode()
+    response = Response("chat", QUESTION, seed="s")
+    assert b"".join(piece for _ in range(20) for piece in response.feed(body)) == body * 20
+    assert len(seen) < 5

@@ -33,14 +33,14 @@ _HALF_END = ",\x1a"
 object as if it were complete, but not this."""
 
 
-class Wire(Protocol):
-    """What an answer has to know of its protocol: `protocols/protocol.py` says what it means."""
+class ProtocolTraits(Protocol):
+    """What an answer has to know of its protocol's class: `protocols/protocol.py` says what it means."""
 
     words: FinishWords
     needs_ids: bool
     safe_ids: bool
     passes_calls: bool
-    needs_reason: bool
+    text_needs_reason: bool
     one_block: bool
 
 
@@ -51,22 +51,28 @@ class Answer:
     """White space behind a call, in a block, is dropped: hosts refuse a block of nothing else in a request."""
 
     def __init__(
-        self, request: Request, policy: Policy, mender: Mender, wire: type[Wire], tail: Tail, choice: Any = None
+        self,
+        request: Request,
+        policy: Policy,
+        mender: Mender,
+        traits: type[ProtocolTraits],
+        tail: Tail,
+        choice: Any = None,
     ) -> None:
         """`choice`: which of several answers this is."""
-        self._policy, self._mender, self._wire, self.tail = policy, mender, wire, tail
-        self._tools, self.needs_ids, self._choice = request.tools, wire.needs_ids, choice
+        self._policy, self._mender, self._traits, self.tail = policy, mender, traits, tail
+        self._tools, self.needs_ids, self._choice = request.tools, traits.needs_ids, choice
         self.text = AnswerText(request, policy, mender.searched)
         self._waiting = Waiting(tail, choice)
         self._stop: Stop | None = None
         """The reason, which waits behind all of it."""
         self._behind: list[Other] = []
         """What came behind the reason and says nothing about the answer."""
-        self.late = False
+        self.went_on_after_reason = False
         """The answer went on behind it."""
         self.call_may_follow = False
         """A call may follow the next reason, at which clients stop reading: the reason waits for the end."""
-        self.end = End(wire.words, request.limit)
+        self.end = End(traits.words, request.limit)
         self._block: Slot = None
         """The slot of the block that is open, if it is no call: calls do not split it."""
         self._open = 0
@@ -74,8 +80,8 @@ class Answer:
         self._named: set[tuple[Slot, str]] = set()
         """The places and ids of all fragments with a name: an answer has only so many calls."""
         self._once = Sent(request.tools)
-        new_id = mender.ids.safe if wire.safe_ids else mender.ids.unique
-        self.live = None if policy.aggregate else Live(request.tools, tail, new_id, in_blocks=wire.one_block)
+        new_id = mender.ids.safe if traits.safe_ids else mender.ids.unique
+        self.live = None if policy.aggregate else Live(request.tools, tail, new_id, in_blocks=traits.one_block)
         """The call that goes out while it arrives."""
         self.id = ""
         """The id of the answer: if it changes, the answer began again."""
@@ -104,29 +110,24 @@ class Answer:
         return bool(self.sent or self.end.reasons) and not (self.end.broken or self.end.left_alone)
 
     @property
-    def text_undecided(self) -> bool:
-        """Whether what follows decides if text is a call."""
-        return self.text.undecided
-
-    @property
-    def engaged(self) -> bool:
+    def has_work(self) -> bool:
         """Whether there is more to do than to let parts pass."""
         return bool(self.has_calls or self.end.reasons or self._waiting.texts)
 
     @property
-    def calm(self) -> bool:
+    def nothing_held(self) -> bool:
         """Whether nothing waits, and no text is the beginning of a call."""
-        return not (self.engaged or self.late) and self.text.calm
+        return not (self.has_work or self.went_on_after_reason) and self.text.calm
 
     @property
-    def stops(self) -> bool:
+    def reason_waits(self) -> bool:
         """Whether a reason to stop waits."""
         return self._stop is not None
 
     @property
-    def waits(self) -> bool:
+    def holds_call_or_reason(self) -> bool:
         """Whether a call or a reason to stop waits."""
-        return bool(self._waiting.fragments) or self.stops
+        return bool(self._waiting.fragments) or self.reason_waits
 
     @property
     def _undecided(self) -> bool:
@@ -134,7 +135,7 @@ class Answer:
         return self.text.undecided or (self.text.reasoning_undecided and not self.has_calls)
 
     @property
-    def _free(self) -> bool:
+    def _calls_may_go(self) -> bool:
         """Whether calls may go now: nothing that waits comes before them."""
         return not (self._undecided or self._waiting.written)
 
@@ -147,7 +148,7 @@ class Answer:
         begins = part.begins if isinstance(part, Fragment) else True
         before = self._go_on() if begins and self._waiting.fragments and self._proves_complete(part) else []
         if self._stop is not None and not isinstance(part, Stop):
-            self.late = True
+            self.went_on_after_reason = True
             before += self._pop_behind()
         out = self._take_fragment(part) if isinstance(part, Fragment) else self._take(part)
         out = self._let_reason_go(part, out) if self._stop is not None else out
@@ -190,11 +191,12 @@ class Answer:
         last, begins = fragments[-1], isinstance(part, Other) and part.begins
         if self.live is not None and self.live.is_followed_by(part):
             return self.live.complete or not isinstance(part, Fragment)
-        stopped = self._stop is not None and not self.late
+        stopped = self._stop is not None and not self.went_on_after_reason
         if stopped or (self._block is not None and not begins):
             return False
         if isinstance(part, Fragment):
-            again = part.key and part.key == fragments[-2:][0].key  # Its first block had no input.
+            # A block that began and ended without input, and now one with the same id, which brings the input.
+            again = part.key and part.key == fragments[-2:][0].key
             return last.ends and self._open == 0 and not (self._undecided or again)
         if isinstance(part, Stop) or (isinstance(part, Other) and part.ends):
             return False
@@ -233,7 +235,7 @@ class Answer:
     def _take_quiet(self, part: Other) -> list[Part]:
         """Take what says nothing about the answer: it goes at once, but does not overtake a reason. What `waits` goes
         behind all that waits now."""
-        if self._stop is not None and not self.late:
+        if self._stop is not None and not self.went_on_after_reason:
             self._behind.append(part)
             self.tail.keep(part)
         elif part.waits and (self._waiting.texts or (self.holds_call and not part.of_text)):
@@ -261,16 +263,18 @@ class Answer:
         self._open += part.begins - part.ends
         self._waiting.add(part)
         if self.live is not None:
-            piece = self.live.take(part, self.sent, free=self._free and self._block is None, knows=self._once.knows)
+            piece = self.live.take(
+                part, self.sent, free=self._calls_may_go and self._block is None, knows=self._once.knows
+            )
             if piece is not None:
                 self.sent += piece.begins
                 out.append(piece)
         out += self._certain() if part.ends else []
-        return as_they_came(out, part) if self.live is not None and self._wire.one_block else out
+        return as_they_came(out, part) if self.live is not None and self._traits.one_block else out
 
     def _certain(self) -> list[Part]:
         """The calls, if all have ended and need no finish reason, and nothing that waits comes before them."""
-        if not self.ended or self._block is not None or not self._free or self.stops:
+        if not self.ended or self._block is not None or not self._calls_may_go or self.reason_waits:
             return []
         certain = are_certain(self._waiting.fragments, self._tools)
         return self._decide(Finish.COMPLETE) if certain else []
@@ -278,9 +282,9 @@ class Answer:
     def _take_stop(self, part: Stop) -> list[Part]:
         finish = self.end.finish_of(part)
         out = self.end_text(finish) if not self._undecided or finish is Finish.CUT else []
-        if finish is Finish.COMPLETE and self._free and look_complete(self._waiting.fragments, self._tools):
+        if finish is Finish.COMPLETE and self._calls_may_go and look_complete(self._waiting.fragments, self._tools):
             out += self._decide(finish)
-        waits = self.engaged or self._undecided or self.call_may_follow
+        waits = self.has_work or self._undecided or self.call_may_follow
         if not waits and self._truth([part.reason]) == part.reason:
             if finish is Finish.CUT:
                 self.end.note(finish)
@@ -292,7 +296,7 @@ class Answer:
             # The last one counts, with what only an earlier one says besides (usage).
             self.tail.let_go(self._stop)
             part.body = {**self._stop.body, **part.body}
-        self._stop, self.late = part, False
+        self._stop, self.went_on_after_reason = part, False
         self.tail.keep(part)
         return out
 
@@ -313,7 +317,7 @@ class Answer:
 
     def end_text(self, finish: Finish) -> list[Part]:
         """The answer ends, and its text with it."""
-        if self.end.cut_off or (self._wire.needs_reason and finish is Finish.UNKNOWN):
+        if self.end.cut_off or (self._traits.text_needs_reason and finish is Finish.UNKNOWN):
             finish = Finish.CUT
         for call in () if self.has_calls else self.text.close_thoughts(finish):
             self._waiting.add(Written("", choice=self._choice, call=call, step="written as reasoning"))
@@ -331,7 +335,7 @@ class Answer:
         self._open = 0
         calls = assemble(fragments, self._tools, finish)
         cut = self.end.worst is Finish.CUT and self._policy.truncated != "complete"
-        last = calls[-1] if calls and self._wire.passes_calls and cut else None
+        last = calls[-1] if calls and self._traits.passes_calls and cut else None
         if last is not None and last.fragments[-1].whole and not self._mender.leaves_alone(last.name):
             last.refuse(CUT_INSIDE)  # A server that sends calls whole closes what was cut off.
         new = self._once.new(calls)
@@ -345,19 +349,21 @@ class Answer:
                 out += self._decide_call(one, drop)
             else:
                 # It is complete, however the answer ended, and gets a new id.
-                out += self._sent(one, self._mender.decide(one, drop=drop, id="", safe_ids=self._wire.safe_ids))
+                out += self._sent(one, self._mender.decide(one, drop=drop, id="", safe_ids=self._traits.safe_ids))
         return out
 
     def _decide_call(self, call: Call, drop: bool) -> list[Part]:
         live = self.live if self.live is not None and self.live.finish(call) else None
         wanted = call.id if self.needs_ids else call.id or None
-        if self._wire.safe_ids and (live.id != call.id if live is not None else not self._mender.ids.keeps(call.id)):
+        if self._traits.safe_ids and (
+            live.id != call.id if live is not None else not self._mender.ids.keeps(call.id)
+        ):
             call.steps = (*call.steps, "new id")
         whole = call.first.whole or call.first.again
         if not (call.arguments.strip() or call.finish is Finish.COMPLETE or whole):
             call.refuse("" if self._mender.leaves_alone(call.name) else CUT_BEFORE)
         drop = drop or bool(call.refusal and not call.name)  # Without a name there is no call to send a refusal in.
-        safe, end = self._wire.safe_ids, _HALF_END if self._wire.one_block else ""
+        safe, end = self._traits.safe_ids, _HALF_END if self._traits.one_block else ""
         outcome = self._mender.decide(call, drop=drop, id=wanted, safe_ids=safe, invalid_tail=end)
         return self._sent(call, outcome, live)
 
@@ -368,9 +374,9 @@ class Answer:
         self.call_refused = self.call_refused or refused
         piece = live.last(call, outcome) if live is not None else None
         # A block that has an end is a call, however its input reads.
-        half = refused and piece is not None and not (self._wire.one_block and piece.ends)
+        half = refused and piece is not None and not (self._traits.one_block and piece.ends)
         if outcome.left_alone or half:
-            self.end.left_alone = self.end.left_alone or outcome.left_alone or not self._wire.one_block
+            self.end.left_alone = self.end.left_alone or outcome.left_alone or not self._traits.one_block
             lacks = half or mend_arguments(outcome.arguments, Finish.CUT).value is None
             self.end.left_half = self.end.left_half or lacks
         if piece is not None:
@@ -381,7 +387,7 @@ class Answer:
         self.sent += 1
         only = call.fragments[0] if len(call.fragments) == 1 else None
         whole = only is not None and (only.whole or only.again or (only.begins and only.ends))
-        if self._wire.passes_calls and whole and outcome.status == "valid" and outcome.id in (call.id, ""):
+        if self._traits.passes_calls and whole and outcome.status == "valid" and outcome.id in (call.id, ""):
             return [call.first]
         return [Decided(outcome, self.sent - 1, call.body, call.fragments, choice=self._choice)]
 

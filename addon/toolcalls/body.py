@@ -277,7 +277,7 @@ class Body:
     def _end(self, rest: bytes) -> list[bytes]:
         """The upstream has ended, perhaps without the end of its last event."""
         idle = self._framing is SSE and sse.has_only_comments(rest)
-        waits = self._protocol.waits
+        waits = self._protocol.holds_call_or_reason
         out = self._last_event(rest) if rest and not idle else []
         out = list(filter(None, [*out, *self._protocol.end(), *([rest] if idle and not waits else [])]))
         # An event that the upstream did not end gets its end before another event follows.

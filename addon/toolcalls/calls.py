@@ -242,7 +242,8 @@ def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Ca
     several = len(real) > 1
     changing = any(len(call.keys) > 1 or (len(call.slots - {None}) > 1 and call.keys) for call in real)
     if (several or changing) and len({slot is None for call in real for slot in call.slots}) > 1:
-        contradicted = True  # What has no index may belong to any of them.
+        # `{"index": 0, …}`, `{"index": 1, …}`, and then arguments without an index: they may go on with either call.
+        contradicted = True
     late = any(call.block and not call.first.begins for call in real)
     doubted = several or late or (odd and bool(len(tools)))
     strict = finish is Finish.COMPLETE and not lost and all(_is_strict(call, tools) for call in real)

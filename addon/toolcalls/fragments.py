@@ -28,7 +28,7 @@ first key."""
 _BEGINS = re.compile(r"""\s*+(?:"?\s*+(?:\[\s*+)?\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
 """How arguments may begin: with an object, or in a fence, after a label or after a token."""
 _KEY = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
-_HEAD: Final = 64
+_ARGUMENTS_SHOW_WITHIN: Final = 64
 """How many characters are enough to see whether arguments begin here."""
 
 
@@ -47,7 +47,7 @@ def begins_midway(fragments: list[str]) -> bool:
     head = ""
     for fragment in fragments:
         head = (head + fragment).lstrip()
-        if len(head) >= _HEAD:
+        if len(head) >= _ARGUMENTS_SHOW_WITHIN:
             break
     return bool(head) and not may_begin(head)
 
@@ -130,7 +130,9 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
     """Whether no value can begin at one of the openings."""
     before = ""
     brackets: list[str] = []
-    swallowed = False  # A fragment that is only a bracket is inside a string: it may have begun an object.
+    # `{"command": "ls`, `{`, `"command": …`: the second fragment reads like a character of the string `ls{`, but it
+    # may be the first of another call's arguments.
+    swallowed = False
     nested = False  # A fragment began an object inside another one, where a value is allowed.
     lone = False  # Such a fragment is only a bracket.
     for kind, begin, end in loose_tokens(text):

@@ -24,7 +24,7 @@ from .reasons import CLOSED
 from .request.request import Request
 from .sizes import MOST_SEARCHED, Searched
 from .textcalls.held import FoundCall
-from .textcalls.known import Known
+from .textcalls.known import WrittenTools
 from .textcalls.read_aloud import was_read
 from .wire import sse
 from .wire.events import Event
@@ -189,7 +189,7 @@ def _json(text: bytes | str) -> Any:
 
 def _was_read(name: str, arguments: str, request: Request) -> bool:
     """Whether the model was given the call to read, or just its arguments: the error quotes no markup."""
-    known, texts = Known(request.tools), request.read_by_model.texts
+    known, texts = WrittenTools(request.tools), request.read_by_model.texts
     if texts is None:
         return True
     value = mend_arguments(arguments, Finish.CUT).value

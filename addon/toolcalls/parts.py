@@ -67,9 +67,9 @@ class Other(_InAnswer):
     refusal: bool = False
     """The model refuses to answer: nothing in its text is a call."""
     quiet: bool = False
-    """It says nothing about the answer, so what waits for the end goes on waiting."""
+    """It says nothing about the answer, so what waits for the end goes on waiting. A document can do without it."""
     waits: bool = False
-    """Quiet, but it must not go before what waits: a signature, what an event says about the whole answer."""
+    """It goes behind what waits, which goes on waiting: a signature, what an event says about the whole answer."""
     of_text: bool = False
     """It waits only as long as the text of its event: the log probabilities of its tokens."""
     begins: bool = False
@@ -101,7 +101,8 @@ class Fragment(_InAnswer):
     partial_args: Any = None
     """Arguments in pieces, each with its path (`partial_args.py`)."""
     again: bool = False
-    """It is a whole call of an event that repeats the answer: it is compared with the others, never added."""
+    """It is all of a call, in an event that repeats the answer: `output` in `response.completed`, or a `message` in
+    the last chunk of Chat. A call that came in pieces is compared with it; if none did, it is a call of its own."""
     placed: bool = True
     """The event says itself where this belongs; else the reader has filled in what began last."""
     followed: bool = False

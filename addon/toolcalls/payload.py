@@ -26,6 +26,11 @@ def string_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+def says(value: object) -> bool:
+    """Whether a value says something, as false and 0 do; servers send null and what is empty in every event."""
+    return value not in (None, "", [], {})
+
+
 def shown_text(value: object) -> str | None:
     """The value as text that the client sees, "" if there is none; None if it is in a form that is not known."""
     return value if isinstance(value, str) else None if value else ""

@@ -78,8 +78,11 @@ class Waiting:
         return out
 
     def _replace(self, rest: deque[Part], call: Written) -> list[Part]:
-        """Put a call where the first word of its text stands: white space before it may have come before other calls.
-        The end of its block goes before it."""
+        """Put a call where the first word of its text stands; the end of its block goes before it.
+
+        White space at the beginning of its text does not count: of `"\\n"`, a fragment of a native call and
+        `"<tool_call>…"` the native call is the first.
+        """
         out: list[Part] = []
         placed = False
         for part in self._cut(rest, len(call.text)):

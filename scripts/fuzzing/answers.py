@@ -1,4 +1,4 @@
-"""The dialects: mutated answers of each protocol, as a stream and as one document."""
+"""The protocols: mutated answers of each protocol, as a stream and as one document."""
 
 from __future__ import annotations
 

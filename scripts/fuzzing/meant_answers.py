@@ -6,13 +6,13 @@ import json
 import random
 from collections.abc import Callable
 
-from tests.dialects import messages_wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.text_protocols import gemini_answer, gemini_event, ollama_line
-from tests.dialects.zai_streams import Backend
 from tests.must_not_run.parts import pieces
 from tests.must_not_run.wires import FINISHES
+from tests.protocols import messages_wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk
+from tests.protocols.text_protocols import gemini_answer, gemini_event, ollama_line
+from tests.protocols.zai_streams import Backend
 
 from . import recipes, resent, resent_whole
 from .plans import Plan

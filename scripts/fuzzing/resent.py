@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.zai_streams import Backend, block
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.zai_streams import Backend, block
 
 Json = dict[str, Any]
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, ZAI, deltas
 from tests.must_not_run import prose_behind, quoted_ends
 from tests.must_not_run.read_aloud import CHANGES, PLACES, page
 from tests.must_not_run.rehearsals import rehearsals
 from tests.must_not_run.written import FORMATS
+from tests.protocols.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, ZAI, deltas
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request

@@ -196,10 +196,10 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call counts at the very end only", "../must_not_run/test_text_behind_a_call.py shows_that_the_call_was_quoted", "what follows a call shows that it was quoted",
-        ((ENGINE + 'textcalls/held.py', '        if self._foreign or OPENER.match(text, at) is None:\n            goes_on', '        if self._foreign or OPENER.match(text, at) is None:\n            return False\n            goes_on'),),
+        ((ENGINE + 'textcalls/held.py', '        if self._other_speaker or OPENER.match(text, at) is None:\n            goes_on', '        if self._other_speaker or OPENER.match(text, at) is None:\n            return False\n            goes_on'),),
     ),
     Mutation(
-        "promise: a call in an answer that was cut off stays text", "../dialects/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
+        "promise: a call in an answer that was cut off stays text", "../protocols/test_messages_text.py before_a_cut", "an answer that was cut off has no calls in its text",
         ((ENGINE + 'textcalls/search.py', 'if finished is not False and', 'if'),),
     ),
     Mutation(
@@ -308,15 +308,15 @@ PROMISES = (
         ((ENGINE + "calls.py", "        if payload.contradict((value, other)):", "        if False:"),),
     ),
     Mutation(
-        "promise: two different arguments for one call", "../dialects/test_responses.py two_different_objects", "all reports of a call are compared",
+        "promise: two different arguments for one call", "../protocols/test_responses.py two_different_objects", "all reports of a call are compared",
         ((ENGINE + "calls.py", "    if payload.contradict(read for *_, read in objects):", "    if False:"),),
     ),
     Mutation(
-        "promise: a malformed call that is quoted", "../dialects/test_gemini.py the_text_before_it_quotes", "the text before it is asked",
+        "promise: a malformed call that is quoted", "../protocols/test_gemini.py the_text_before_it_quotes", "the text before it is asked",
         ((ENGINE + "protocols/gemini.py", "self._ended[choice] = quoted is not None and not answer.would_quote_after(text)", "self._ended[choice] = quoted is not None"),),
     ),
     Mutation(
-        "promise: a call behind a malformed one", "../dialects/test_gemini.py behind_the_one_that_a_malformed", "it may be the same one",
+        "promise: a call behind a malformed one", "../protocols/test_gemini.py behind_the_one_that_a_malformed", "it may be the same one",
         ((ENGINE + "protocols/gemini.py", "refusal = BEHIND_THE_END if self._ended.get(choice) else \"\"", "refusal = \"\""),),
     ),
     Mutation(

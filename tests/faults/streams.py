@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.dialects.zai_streams import Backend
+from tests.protocols.zai_streams import Backend
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request, seed_of

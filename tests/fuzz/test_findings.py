@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tests.dialects.test_chat import chunk, piece, question
 from tests.pace import quick
+from tests.protocols.test_chat import chunk, piece, question
 from tests.splits import cut, feed
 from tests.textcalls.declared import TWENTY
 from tests.validators.responses import Illegal, events_of, validate

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.chat_client import read as read_chat
-from tests.dialects import messages_wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.zai_streams import Backend
 from tests.must_not_run.wires import TOOLS
+from tests.protocols import messages_wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk
+from tests.protocols.zai_streams import Backend
 from tests.splits import cut_at_random, feed
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from tests.dialects import messages_wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import (
+from tests.protocols import messages_wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.text_protocols import (
     CHAT,
     GEMINI,
     MESSAGES,
@@ -27,7 +27,7 @@ from tests.dialects.text_protocols import (
     ollama_line,
     zai_end,
 )
-from tests.dialects.zai_streams import Backend, block
+from tests.protocols.zai_streams import Backend, block
 
 Json = dict[str, Any]
 Kind = Literal["text", "further", "reasoning", "call"]

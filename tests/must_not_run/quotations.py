@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from tests.dialects.text_protocols import PROTOCOLS, Client, Protocol
 from tests.must_not_run import parts as wire
 from tests.must_not_run import prose_behind, quoted_ends, read_aloud, rehearsals
 from tests.must_not_run.parts import Part, text_of
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
+from tests.protocols.text_protocols import PROTOCOLS, Client, Protocol
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import Request, read_request
 

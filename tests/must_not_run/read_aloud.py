@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tests.must_not_run.wires import TOOLS
-from toolcalls.textcalls.known import Known
+from toolcalls.textcalls.known import WrittenTools
 from toolcalls.textcalls.read_aloud import was_read
 from toolcalls.textcalls.search import Search
 from toolcalls.tools.declared import Tools
@@ -148,4 +148,4 @@ def stands_in(call: str, texts: Iterable[str]) -> bool:
     tools = Tools.read({"tools": TOOLS})
     search = Search(tools)
     [found] = [part for part in [*search.feed(call), *search.close()] if not isinstance(part, str)]
-    return was_read(found.name, found.arguments, texts, Known(tools))
+    return was_read(found.name, found.arguments, texts, WrittenTools(tools))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.dialects import messages_wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, line, piece
-from tests.dialects.text_protocols import gemini_answer, gemini_event, ollama_line
 from tests.must_not_run.wires import TOOLS
+from tests.protocols import messages_wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, line, piece
+from tests.protocols.text_protocols import gemini_answer, gemini_event, ollama_line
 from tests.splits import mend
 from toolcalls import payload
 from toolcalls.engine import Response, mend_whole

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from scripts.fuzzing.clients import CALLS
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream, written
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import gemini_answer, ollama_line
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.wires import TOOLS
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream, written
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.text_protocols import gemini_answer, ollama_line
 from tests.splits import mend
 from toolcalls.policy import Policy
 from toolcalls.websocket import ResponsesSocket

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.zai_streams import CLOSED, WRAPPER, Backend, block, convert, received
 from tests.must_not_run.test_errors_that_look_odd import ERRORS
+from tests.protocols.zai_streams import CLOSED, WRAPPER, Backend, block, convert, received
 
 RM = '{"command":"rm -rf /"}'
 BLOCK = block("Bash", RM)

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import piece
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.test_merged_calls import (
     BUILD,
@@ -22,6 +19,9 @@ from tests.must_not_run.test_merged_calls import (
     messages,
     responses,
 )
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import piece
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 

@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.text_protocols import (
+from tests.must_not_run import meant, quotations
+from tests.must_not_run import parts as wire
+from tests.must_not_run.parts import Part
+from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, Case, all_ways, cases, question_of
+from tests.must_not_run.test_quotations import filled
+from tests.must_not_run.wires import TOOLS, Json
+from tests.must_not_run.written import COMMON, FORMATS
+from tests.protocols.test_chat import DONE, chunk
+from tests.protocols.text_protocols import (
     CHAT,
     GEMINI,
     MESSAGES,
@@ -22,13 +29,6 @@ from tests.dialects.text_protocols import (
     gemini_event,
     ollama_line,
 )
-from tests.must_not_run import meant, quotations
-from tests.must_not_run import parts as wire
-from tests.must_not_run.parts import Part
-from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, Case, all_ways, cases, question_of
-from tests.must_not_run.test_quotations import filled
-from tests.must_not_run.wires import TOOLS, Json
-from tests.must_not_run.written import COMMON, FORMATS
 from tests.sampling import part
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole

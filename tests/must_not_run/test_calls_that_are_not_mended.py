@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scripts.fuzzing.cut_answers import NAME, WIRES, Cut
-from tests.dialects.text_protocols import gemini_event, ollama_line
+from tests.protocols.text_protocols import gemini_event, ollama_line
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy

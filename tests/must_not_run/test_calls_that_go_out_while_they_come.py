@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.chat_client import read
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, piece
 from tests.must_not_run.wires import TOOLS
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, piece
 from tests.splits import mend
 from tests.validators import responses as strict_responses
 from toolcalls.policy import Policy

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
 from tests.must_not_run.test_merged_calls import chat
 from tests.must_not_run.wires import TOOLS, Said, call, outcomes, stream
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
 from tests.splits import mend
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request

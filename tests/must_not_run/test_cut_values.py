@@ -10,13 +10,13 @@ import pytest
 
 from scripts.fuzzing.clients import CALLS
 from scripts.fuzzing.cut_answers import ENDS, NAME, OTHER, WIRES, Cut
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import gemini_event, ollama_line
 from tests.mend.judging import CORPUS, cases
 from tests.must_not_run.inner_quotes import TEXTS
 from tests.must_not_run.wires import CHAT, FINISHES, MESSAGES, RESPONSES, Said, call, document, outcomes, runnable
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.text_protocols import gemini_event, ollama_line
 from tests.splits import mend
 from toolcalls.call import Call
 from toolcalls.cli.filter import mend as repair

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from scripts.fuzzing import clients
-from tests.dialects.messages_wire import MESSAGE_STOP, begin, fragment, reason, stop, tool_start
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk
+from tests.protocols.messages_wire import MESSAGE_STOP, begin, fragment, reason, stop, tool_start
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk
 from tests.splits import splits
 from toolcalls.engine import Response
 from toolcalls.request.request import read_request

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.chat_client import read
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, line, piece
 from tests.must_not_run.wires import TOOLS
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, line, piece
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from toolcalls.request.request import Request, read_request

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Protocol, deltas
 from tests.must_not_run.wires import TOOLS
 from tests.must_not_run.written import FORMATS
+from tests.protocols.text_protocols import CHAT, MESSAGES, RESPONSES, Protocol, deltas
 from tests.splits import cut_at_random, feed
 from tests.test_fail_open import READERS
 from toolcalls.answer import Answer

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.chat_client import read
-from tests.dialects.test_chat import DONE, chunk, piece
 from tests.must_not_run.wires import TOOLS
+from tests.protocols.test_chat import DONE, chunk, piece
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy

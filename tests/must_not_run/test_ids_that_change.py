@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from scripts.fuzzing.clients import CALLS, payloads
-from tests.dialects.responses_wire import Upstream, written
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.test_resent_calls import responses, responses_socket
+from tests.protocols.responses_wire import Upstream, written
 from tests.splits import mend
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request

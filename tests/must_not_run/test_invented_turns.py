@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, PROTOCOLS, Protocol
 from tests.must_not_run.invented_turns import INVENTED, MEANT
 from tests.must_not_run.quotations import MEANT as SECOND
 from tests.must_not_run.quotations import QUOTED as FIRST
 from tests.must_not_run.wires import TOOLS
 from tests.must_not_run.written import COMMON, FORMATS
+from tests.protocols.text_protocols import CHAT, PROTOCOLS, Protocol
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import read_request

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from tests.chat_client import read
-from tests.dialects import messages_wire as wire
-from tests.dialects.test_chat import piece
-from tests.dialects.zai_streams import Backend
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.test_merged_calls import chat
 from tests.must_not_run.test_resent_calls import zai_delta
+from tests.protocols import messages_wire as wire
+from tests.protocols.test_chat import piece
+from tests.protocols.zai_streams import Backend
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 

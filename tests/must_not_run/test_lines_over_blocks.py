@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.text_protocols import MESSAGES, RESPONSES
 from tests.must_not_run.wires import TOOLS
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.text_protocols import MESSAGES, RESPONSES
 from tests.splits import mend
 from tests.textcalls.negatives import HERMES
 from toolcalls.engine import Response, mend_whole

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from tests.dialects import messages_wire as wire
-from tests.dialects.test_chat import piece as part
-from tests.dialects.text_protocols import GEMINI, gemini_event
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.test_merged_calls import chat
 from tests.must_not_run.wires import TOOLS, Said, call, runnable
+from tests.protocols import messages_wire as wire
+from tests.protocols.test_chat import piece as part
+from tests.protocols.text_protocols import GEMINI, gemini_event
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from toolcalls.request.request import read_request

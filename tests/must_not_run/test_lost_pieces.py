@@ -8,11 +8,6 @@ from typing import Any
 
 import pytest
 
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import piece
-from tests.dialects.text_protocols import GEMINI, OLLAMA, gemini_event, ollama_line
-from tests.dialects.zai_streams import Backend
 from tests.must_not_run.interleaved import QUESTION
 from tests.must_not_run.test_resent_calls import (
     Called,
@@ -26,6 +21,11 @@ from tests.must_not_run.test_resent_calls import (
     zai,
     zai_delta,
 )
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import piece
+from tests.protocols.text_protocols import GEMINI, OLLAMA, gemini_event, ollama_line
+from tests.protocols.zai_streams import Backend
 from tests.splits import mend
 
 Json = dict[str, Any]

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from tests.chat_client import read
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.zai_streams import Backend
 from tests.must_not_run import interleaved
 from tests.must_not_run.interleaved import QUESTION, WIRES, Call
 from tests.pace import quick
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.zai_streams import Backend
 from tests.splits import mend
 from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses

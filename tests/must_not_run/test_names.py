@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT
 from tests.must_not_run.wires import TOOLS, Said, call, outcomes, runnable
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.text_protocols import CHAT
 from tests.splits import mend
 from toolcalls.request.request import read_request
 

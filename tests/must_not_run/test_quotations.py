@@ -11,13 +11,13 @@ from dataclasses import replace
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, GEMINI, OLLAMA, PROTOCOLS, Client, Protocol
 from tests.must_not_run import meant, quotations
 from tests.must_not_run import parts as wire
 from tests.must_not_run.parts import Part
 from tests.must_not_run.quotations import MEANT, QUOTED, STRUCTURED, all_ways, cases, problem
 from tests.must_not_run.wires import TOOLS, Json
 from tests.must_not_run.written import COMMON, FORMATS, RARE, FormatWriter, Made
+from tests.protocols.text_protocols import CHAT, GEMINI, OLLAMA, PROTOCOLS, Client, Protocol
 from tests.sampling import part
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole

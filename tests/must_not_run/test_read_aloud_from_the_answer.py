@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.dialects import messages_wire as wire
-from tests.dialects.responses_wire import Upstream, compact
-from tests.dialects.text_protocols import GEMINI, MESSAGES, RESPONSES, Client, gemini_answer, gemini_event
 from tests.must_not_run.read_aloud import stands_in
 from tests.must_not_run.wires import TOOLS
+from tests.protocols import messages_wire as wire
+from tests.protocols.responses_wire import Upstream, compact
+from tests.protocols.text_protocols import GEMINI, MESSAGES, RESPONSES, Client, gemini_answer, gemini_event
 from tests.splits import mend
 from tests.textcalls.negatives import HERMES, KIMI, QWEN
 from toolcalls.engine import Response, mend_whole

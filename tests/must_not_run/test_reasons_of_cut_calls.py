@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Protocol
 from tests.must_not_run.wires import Said, call, document, stream
+from tests.protocols.text_protocols import CHAT, MESSAGES, RESPONSES, Protocol
 from toolcalls.engine import Response, mend_whole
 
 NOISE = '{"command":"' + "x{}\"'[,: " * 1000

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from scripts.fuzzing import clients
-from tests.dialects.test_chat import DONE, chunk
+from tests.protocols.test_chat import DONE, chunk
 from tests.splits import splits
 from toolcalls.engine import Response
 from toolcalls.request.request import read_request

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.dialects.test_chat import DONE, chunk
-from tests.dialects.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, ZAI, Protocol, deltas
 from tests.must_not_run.wires import Said, outcomes
+from tests.protocols.test_chat import DONE, chunk
+from tests.protocols.text_protocols import CHAT, GEMINI, MESSAGES, OLLAMA, RESPONSES, ZAI, Protocol, deltas
 from tests.splits import mend, splits
 from tests.textcalls.negatives import HERMES
 from toolcalls.engine import Response

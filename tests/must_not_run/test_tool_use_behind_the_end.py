@@ -10,7 +10,7 @@ import random
 
 import pytest
 
-from tests.dialects.messages_wire import (
+from tests.protocols.messages_wire import (
     CALL_A,
     CALL_B,
     ERROR,
@@ -32,8 +32,8 @@ from tests.dialects.messages_wire import (
     tool,
     tool_start,
 )
-from tests.dialects.test_chat import DONE, chunk, piece, question
-from tests.dialects.text_protocols import CHAT
+from tests.protocols.test_chat import DONE, chunk, piece, question
+from tests.protocols.text_protocols import CHAT
 from tests.splits import mend
 from tests.validators import messages as strict
 

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.dialects import messages_wire
-from tests.dialects.responses_wire import Upstream
-from tests.dialects.test_chat import DONE, chunk, piece
-from tests.dialects.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
+from tests.protocols import messages_wire
+from tests.protocols.responses_wire import Upstream
+from tests.protocols.test_chat import DONE, chunk, piece
+from tests.protocols.text_protocols import CHAT, MESSAGES, RESPONSES, Client, Protocol
 from tests.splits import mend
 from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import Request, read_request

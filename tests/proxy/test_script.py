@@ -15,8 +15,8 @@ from mitmproxy.addons.proxyserver import Proxyserver
 from mitmproxy.proxy import mode_specs
 from mitmproxy.test import taddons, tflow, tutils
 
-from tests.dialects.zai_streams import Backend
-from tests.dialects.zai_streams import block as glm_block
+from tests.protocols.zai_streams import Backend
+from tests.protocols.zai_streams import block as glm_block
 from toolcalls import policy
 from toolcalls.cli.proxy_process import SCRIPT
 from toolcalls.proxy import hosts

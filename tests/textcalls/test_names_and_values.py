@@ -9,11 +9,11 @@ import pytest
 
 from tests.textcalls.declared import TWENTY, tool
 from toolcalls.textcalls.held import FoundCall
-from toolcalls.textcalls.known import Known
+from toolcalls.textcalls.known import WrittenTools
 from toolcalls.textcalls.search import Search
 from toolcalls.tools.declared import Tool, Tools
 
-NAMES = Known(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
+NAMES = WrittenTools(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), tool("ListTabs"), tool("mcp__a__b")]))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_raw_value_is_typed_by_its_schema(raw: str, schema: Any, value: Any) -
 
 
 def typed(raw: str, schema: Any, **root: Any) -> Any:
-    known = Known(
+    known = WrittenTools(
         Tools([Tool("f", {"type": "object", "properties": {"x": schema} if schema is not None else {}, **root})])
     )
     return json.loads(known.typed("f", {"x": raw}))["x"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.dialects.text_protocols import CHAT, deltas
+from tests.protocols.text_protocols import CHAT, deltas
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request

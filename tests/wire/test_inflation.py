@@ -14,8 +14,8 @@ import pytest
 from scripts.shared import zstd_writer
 from tests.bombs import BOMBS, MIB, gzipped
 from tests.chat_client import read
-from tests.dialects.test_chat import chunk, piece, question
 from tests.pace import quick
+from tests.protocols.test_chat import chunk, piece, question
 from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream

@@ -19,7 +19,7 @@ from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought, read_together
-from ..payload import string_of
+from ..payload import says, string_of
 from ..policy import Policy
 from ..reasons import ANOTHER_CHOICE
 from ..request.limit import tokens_of_chat
@@ -32,7 +32,7 @@ from .errors import error_in
 from .protocol import Failed, Instead, Protocol
 
 DONE: Final = b"data: [DONE]\n\n"
-FOREIGN_REASONS: Final = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
+UNKNOWN_TO_CLIENTS: Final = {"sensitive": "content_filter", "model_context_window_exceeded": "length"}
 """Finish reasons of single servers that OpenAI clients do not know, in their exact spelling, and the word that
 clients get instead, whatever it is. These two are Z.AI's."""
 FAILURES: Final = frozenset({"network_error"})
@@ -108,7 +108,7 @@ class Chat(Protocol):
             if choice.get("error") and not choice.get("finish_reason"):
                 raise Failed
             reason = choice.get("finish_reason")
-            if isinstance(reason, str) and (reason in FOREIGN_REASONS or reason in FAILURES):
+            if isinstance(reason, str) and (reason in UNKNOWN_TO_CLIENTS or reason in FAILURES):
                 raise Instead(*self._renamed(chunk, reason))
             if "usage" in choice or not _COUNTS.isdisjoint(chunk):
                 self._note_tokens(chunk)
@@ -141,7 +141,7 @@ class Chat(Protocol):
 
     def _renamed(self, chunk: Json, reason: str) -> list[Event]:
         """A chunk without a reason that no client knows; and an error, if the reason means one."""
-        known = FOREIGN_REASONS.get(reason)
+        known = UNKNOWN_TO_CLIENTS.get(reason)
         choices = [
             one if one.get("finish_reason") != reason else {**one, "finish_reason": known} for one in chunk["choices"]
         ]
@@ -173,7 +173,7 @@ class Chat(Protocol):
                 if isinstance(part, Fragment) and number not in (None, self._calling):
                     # Calls in two choices may be two answers to one question, or one answer in pieces.
                     part.refusal = ANOTHER_CHOICE
-        if number != index and (calls or self.answers[index].engaged):
+        if number != index and (calls or self.answers[index].has_work):
             read_together(_written({**chunk, "choices": [{**choice, "index": index}]}), parts)
         return parts
 
@@ -197,7 +197,7 @@ class Chat(Protocol):
             state.has_text = True
         if calls:
             parts += self._read_calls(state, delta, again)
-        more = {key: delta[key] for key in delta.keys() - KNOWN if delta[key]}
+        more = {key: delta[key] for key in delta.keys() - KNOWN if says(delta[key])}
         if reason or (self._document and reason is not None):
             state.stop = _stop(chunk, {**choice, "index": index, "delta": more}, str(reason))
             parts.append(state.stop)
@@ -216,8 +216,8 @@ class Chat(Protocol):
         """What a chunk says beside what is known in its delta. Usage behind the reason goes with that. `said`: what
         the delta says."""
         usage, logprobs = chunk.get("usage"), bool(choice.get("logprobs"))
-        beside = bool(choice["delta"]) or any(value and key not in CHOICE for key, value in choice.items())
-        if usage and state.stop and self.answers[state.index].stops and not (beside or logprobs or said):
+        beside = bool(choice["delta"]) or any(says(value) and key not in CHOICE for key, value in choice.items())
+        if usage and state.stop and self.answers[state.index].reason_waits and not (beside or logprobs or said):
             return [Stop(state.stop.reason, state.stop.finish, {"usage": usage})]
         if not (beside or logprobs or usage):
             return []
@@ -269,9 +269,9 @@ class Chat(Protocol):
         return any(choice.has_text for choice in self._choices.values())
 
     def end(self, half: bytes = b"") -> list[bytes]:
-        if not self._waits:
+        if not self._has_work:
             return super().end(half)
-        answers = [answer for answer in self.answers.values() if answer.engaged]
+        answers = [answer for answer in self.answers.values() if answer.has_work]
         called = any(answer.has_calls for answer in answers)
         out = super().end()  # Half an event does not show that the answer was cut off.
         if half and not (called or any(answer.sent for answer in answers)):
@@ -291,7 +291,7 @@ class Chat(Protocol):
         data = event.data or ""
         usual = '"choices"' in data and "{'" not in data and payload.read_glued(data) is None
         # The broken part does not concern a call, and an answer without a call passes unchanged.
-        raw = event.raw if usual and not self._waits else sse.write(text, event.type)
+        raw = event.raw if usual and not self._has_work else sse.write(text, event.type)
         return Event(raw, text, event.type)
 
     # Writing

@@ -7,6 +7,7 @@ from typing import Any, Final
 from .. import payload
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought
 from ..payload import shown_text
+from ..request.chat import SERVER_CALLS
 from ..tools.declared import Tools
 from .content import read_content
 
@@ -23,8 +24,6 @@ CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "native
 _ENTRY: Final = frozenset({"index", "id", "type", "function"})
 _FUNCTION: Final = frozenset({"name", "arguments"})
 _CUSTOM: Final = "custom"
-_RAN_BY_HOST: Final = "srvtoolu_"
-"""How Anthropic's ids of calls begin that the host itself ran; gateways keep them."""
 
 
 def delta_of(choice: Json, *, text: bool, reasoning: bool) -> tuple[Json, bool]:
@@ -126,7 +125,7 @@ class HostCalls:
         """Whether an entry is such a call, or a piece of one. `fragment`: what it is as a call of a function."""
         index = fragment.slot
         usual = entry.get("type") in (None, "", "function") and isinstance(entry.get("function"), dict)
-        if fragment.id.startswith(_RAN_BY_HOST) or not (usual or self._is_declared(entry, fragment)):
+        if fragment.id.startswith(SERVER_CALLS) or not (usual or self._is_declared(entry, fragment)):
             self._at[index] = fragment.id or self._at.get(index, "")
             self.indices.add(index)
             self.custom = self.custom or entry.get("type") == _CUSTOM or _CUSTOM in entry

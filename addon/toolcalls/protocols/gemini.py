@@ -25,9 +25,10 @@ from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, shown_text, string_of
 from ..policy import Policy
 from ..reasons import BEHIND_THE_END, PIECES_UNCLEAR
+from ..request.answered import SIGNATURE
 from ..request.limit import tokens_in
 from ..request.request import Request
-from ..textcalls.known import Known
+from ..textcalls.known import WrittenTools
 from ..textcalls.python_calls import read_calls
 from ..textcalls.read_aloud import was_read
 from ..tools.check import Check, Exhausted
@@ -40,7 +41,7 @@ _ENDS = (*_REASONS, "finishMessage", "finish_message")
 _ONCE = ("candidates", "usageMetadata", "promptFeedback")
 _NUMBERED = {1: "STOP", 2: "MAX_TOKENS", 3: "SAFETY", 4: "RECITATION"}
 """The first values of Google's enum. Vertex and the Gemini API number the others differently."""
-_CALL, _SIGNATURE = "functionCall", "thoughtSignature"
+_CALL = "functionCall"
 _FUNCTION = ("id", "name", "args", "partialArgs", "willContinue")
 _EMPTY: Json = {"text": ""}
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
@@ -54,7 +55,7 @@ _MESSAGE = re.compile(r"\s*Malformed function call:\s*((?:print\(\s*)?default_ap
 class Gemini(Protocol):
     words = FinishWords("STOP", "STOP", frozenset({"finish_reason_unspecified", _QUOTES_A_CALL.lower()}))
     needs_ids = False
-    needs_reason = True
+    text_needs_reason = True
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         super().__init__(request, policy, mender)
@@ -83,10 +84,11 @@ class Gemini(Protocol):
         for part in parts:
             for choice, answer in self.answers.items():
                 # Another candidate goes on, with newer usage.
-                out += answer.close(Finish.UNKNOWN) if answer.stops and choice != part.choice else []
+                out += answer.close(Finish.UNKNOWN) if answer.reason_waits and choice != part.choice else []
             out += self.answer_of(part.choice).take(part)
         for part in parts:
-            # Not before: a call that is followed was complete before the limit was reached.
+            # Only now, because a usage counts its own event too: a call that waited until this event came was
+            # complete before the answer reached its limit, and must not be taken for one that was cut off there.
             self.answer_of(part.choice).end.note_tokens(self._tokens)
         return out
 
@@ -111,7 +113,7 @@ class Gemini(Protocol):
             blocked = feedback.get("blockReason") if isinstance(feedback, dict) else None
             if blocked:
                 return [Stop(str(blocked), Finish.CUT, rest, choice=0)]
-            ended = any(one.stops for one in self.answers.values())
+            ended = any(one.reason_waits for one in self.answers.values())
             newest = Other(body={"content": None}, waits=True, choice=next(reversed(self.answers), None))
             return [newest] if usage and self.answers and not ended else []
         self._crlf = event.raw.endswith(b"\r\n")
@@ -147,13 +149,13 @@ class Gemini(Protocol):
         text, thought = part.get("text"), part.get("thought") is True
         if isinstance(part.get(_CALL), dict) and not thought:
             return [self._read_call(part[_CALL], choice, body)]
-        if isinstance(text, str) and (thought or part.keys() <= {"text", "thought", _SIGNATURE}):
+        if isinstance(text, str) and (thought or part.keys() <= {"text", "thought", SIGNATURE}):
             if thought and text:
                 return [Thought(text, body=body)]
             signed: Json = {"part": {**part, "text": ""}, "signs": bool(text)}
             return [
                 *([Text(text)] if text else []),
-                *([Other(body=signed, waits=True)] if _SIGNATURE in part else []),
+                *([Other(body=signed, waits=True)] if SIGNATURE in part else []),
             ]
         self._request.read_by_model.add_results(part)
         return [Other(body=body, shown="" if thought else shown_text(text))]
@@ -202,8 +204,8 @@ class Gemini(Protocol):
         except (RecursionError, Exhausted, ValueError):
             return None
         wanted = self._policy.touches(tool.name) and (request.allowed is None or tool.name in request.allowed)
-        text = strict.write(arguments)
-        if not (fits and wanted) or was_read(tool.name, text, request.read_by_model.texts, Known(request.tools)):
+        text, tools = strict.write(arguments), WrittenTools(request.tools)
+        if not (fits and wanted) or was_read(tool.name, text, request.read_by_model.texts, tools):
             return None
         steps = ("read from the message of a malformed call",)
         return Fragment(name=tool.name, arguments=text, whole=True, steps=steps)

@@ -26,7 +26,8 @@ from ..wire.events import Event
 from .errors import error_in
 from .protocol import Ended, Failed, Instead, Protocol
 
-_TOOL_USE, _FOREIGN = "tool_use", "_tool_use"
+_TOOL_USE, _SERVER_TOOL = "tool_use", "_tool_use"
+"""A block with a call; how the type ends of one in which the server calls its own tool: `server_tool_use`."""
 _START, _DELTA, _STOP = "content_block_start", "content_block_delta", "content_block_stop"
 _EVENTS: Final = {_START, _DELTA, _STOP, "message_start", "message_delta", "message_stop", "ping", "error"}
 _KIND_OF_KEY: Final = {"partial_json": "input_json", "text": "text", "thinking": "thinking", "signature": "signature"}
@@ -168,7 +169,7 @@ class Messages(Protocol):
     def _read_stop(self, slot: Slot, data: Json) -> list[Part]:
         self._in_text = False
         kind = self._kinds.get(slot, "")
-        if not kind.endswith(_FOREIGN):
+        if not kind.endswith(_SERVER_TOOL):
             self._kinds.pop(slot, None)
         waits = kind == _TOOL_USE and self.answer.sent_at(slot) is None
         return [Fragment(slot, ends=True) if waits else Other(slot, data, quiet=True, ends=True)]
@@ -191,7 +192,7 @@ class Messages(Protocol):
         return [Other(slot, data, shown, quiet=shown == "" and kind != "citations", waits=waits)]
 
     def _read_fragment(self, slot: Slot, data: Json, arguments: str) -> Part:
-        if self._kinds.get(slot, "").endswith(_FOREIGN) or (self._open == (_TOOL_USE, slot) and not arguments):
+        if self._kinds.get(slot, "").endswith(_SERVER_TOOL) or (self._open == (_TOOL_USE, slot) and not arguments):
             return Other(slot, data, quiet=True)
         self._in_text = False
         if slot not in self._kinds:
@@ -247,10 +248,10 @@ class Messages(Protocol):
         answer, counted = self.answer, self._counted
         if self._over or not self._started:
             return [half] if half else []
-        if whole or self._has_message_delta or (answer.stops and not answer.late):
+        if whole or self._has_message_delta or (answer.reason_waits and not answer.went_on_after_reason):
             out = self._finish()
             return out if answer.end.left_alone else [*out, _MESSAGE_STOP]
-        stopped, parts = answer.stops, self._closed(Finish.CUT, failed=True)
+        stopped, parts = answer.reason_waits, self._closed(Finish.CUT, failed=True)
         if answer.end.left_alone:
             return self.written(parts)
         # The client has what it needs to go on, if it has complete calls. Text that just stops was cut off.
@@ -261,7 +262,7 @@ class Messages(Protocol):
         return [*self.written([*parts, *stop]), _MESSAGE_STOP]
 
     def _fail(self, *raw: bytes) -> list[bytes]:
-        ended = self.answer.stops and not self.answer.late  # The reason came before the error.
+        ended = self.answer.reason_waits and not self.answer.went_on_after_reason  # The reason came before the error.
         parts = [] if self._over else self._closed(Finish.UNKNOWN if ended else Finish.CUT, failed=not ended)
         return [*self.written(parts), *raw]
 

@@ -17,7 +17,7 @@ from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
-from ..payload import index_of, string_of
+from ..payload import index_of, says, string_of
 from ..policy import Policy
 from ..request.limit import tokens_in
 from ..request.request import Request
@@ -38,7 +38,7 @@ class Ollama(Protocol):
     framing = NDJSON
     words = FinishWords(calls=STOPPED, stop=STOPPED)
     needs_ids = False
-    always_says_why = True
+    document_needs_reason = True
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         super().__init__(request, policy, mender)
@@ -72,11 +72,11 @@ class Ollama(Protocol):
                 return None
         self._head = {key: line[key] for key in ("model", "created_at") if key in line}
         self.answer.id = str(self._ends)
-        parts = self._read_message(line, _message(line)) + self._read_end(line)
+        parts = self._read_message(_message(line)) + self._read_end(line)
         self.answer.call_may_follow = self._has_tools and len(parts) == 1
         return parts
 
-    def _read_message(self, line: Json, message: Json) -> list[Part]:
+    def _read_message(self, message: Json) -> list[Part]:
         parts: list[Part] = []
         thinking, content, calls = (message.get(key) for key in ("thinking", "content", "tool_calls"))
         if thinking:
@@ -86,7 +86,7 @@ class Ollama(Protocol):
             parts += [Text(content)] if content else []
         else:
             parts += read_content(content)
-        more = {key: value for key, value in message.items() if value and key not in _MESSAGE}
+        more = {key: value for key, value in message.items() if says(value) and key not in _MESSAGE}
         if more:
             parts.append(Other(body=more, quiet=True))
         if isinstance(calls, list):
@@ -120,7 +120,7 @@ class Ollama(Protocol):
 
     def _read_end(self, line: Json) -> list[Part]:
         """The last line's reason, which older servers do not send; its counts belong to it."""
-        more = {key: value for key, value in line.items() if value and key not in _LINE}
+        more = {key: value for key, value in line.items() if says(value) and key not in _LINE}
         if line.get("done") is not True:
             return [Other(body={"line": more}, quiet=True)] if more else []
         self._ends += 1

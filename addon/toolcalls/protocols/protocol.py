@@ -73,13 +73,13 @@ class Protocol(ABC):
     """Ids are in the alphabet of Messages."""
     passes_calls = True
     """A whole call that is valid passes as it came. If not, it is written, because its place is its number."""
-    needs_reason = False
-    """A complete answer has a known reason to stop; in one without, a call that was written as text stays text."""
+    text_needs_reason = False
+    """A complete answer has a known reason to stop. Without one, a call that was written as text stays text."""
     one_block = False
     """Clients have only one block open at a time."""
     answer_type: type[Answer] = Answer
-    always_says_why = False
-    """A complete document has a reason to stop; in one without, a call that was written as text stays text."""
+    document_needs_reason = False
+    """A complete document has a reason to stop; one without was cut off."""
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         self._request, self._policy, self._mender = request, policy, mender
@@ -163,13 +163,13 @@ class Protocol(ABC):
         return any(answer.holds_call for answer in self.answers.values())
 
     @property
-    def waits(self) -> bool:
+    def holds_call_or_reason(self) -> bool:
         """Whether a call or a reason to stop waits."""
-        return any(answer.waits for answer in self.answers.values())
+        return any(answer.holds_call_or_reason for answer in self.answers.values())
 
     @property
-    def _waits(self) -> bool:
-        return not self._over and any(answer.engaged for answer in self.answers.values())
+    def _has_work(self) -> bool:
+        return not self._over and any(answer.has_work for answer in self.answers.values())
 
     def _taken(self, parts: Sequence[Part]) -> list[Part]:
         """What goes now, of these parts and of those that wait for them."""
@@ -215,7 +215,7 @@ class Protocol(ABC):
             self._alike.learn(raw, part.text)
             # What varies would be missing where the text has to be written.
             self.piece = None if self._alike.varies else part
-            self.passing = part if self.answers[part.choice].calm else None
+            self.passing = part if self.answers[part.choice].nothing_held else None
         elif isinstance(part, Fragment) and part.only_arguments and not out:
             self.piece = part
             self._alike.learn(raw, part.arguments)
@@ -246,14 +246,14 @@ class Protocol(ABC):
         """What the client gets now for a text that is all of its event."""
         ready = self._taken(read_together(raw, [part]))
         if len(ready) == 1 and ready[0] is part:
-            self.passing = part if self.answers[part.choice].calm else None
+            self.passing = part if self.answers[part.choice].nothing_held else None
             return [raw]
         self.passing = None
         return self.written(ready) if ready else []
 
     def _end_of_answers(self) -> list[bytes]:
         """What waits, if a reason to stop does: what comes now belongs to no answer."""
-        ended = [answer for answer in self.answers.values() if answer.stops]
+        ended = [answer for answer in self.answers.values() if answer.reason_waits]
         return self.written([part for answer in ended for part in answer.close(Finish.UNKNOWN)])
 
     def _take_odd(self, event: Event) -> list[bytes]:
@@ -295,19 +295,22 @@ class Protocol(ABC):
 
     def _finish(self) -> list[bytes]:
         """All that waits, if an event says that the stream ends."""
-        if not self._waits:
+        if not self._has_work:
             return []
         self._over = True
         return self.written(self._closed(Finish.UNKNOWN))
 
     def end(self, half: bytes = b"") -> list[bytes]:
         """The stream has ended, perhaps inside an event: what the client still gets."""
-        if not self._waits:
+        if not self._has_work:
             return [half] if half else []
         self._over = True
         # Clients stop at half an event, so they must not get it before a call that was held.
         answers = list(self.answers.values())
-        waited, called = any(answer.waits for answer in answers), any(answer.has_calls for answer in answers)
+        waited, called = (
+            any(answer.holds_call_or_reason for answer in answers),
+            any(answer.has_calls for answer in answers),
+        )
         for answer in answers if half else ():
             answer.break_off()
         out = self.written(self._closed(Finish.CUT))
@@ -348,7 +351,7 @@ class Protocol(ABC):
 
     def _fail(self, *raw: bytes) -> list[bytes]:
         """An error: complete calls go before it, and unfinished ones are dropped."""
-        out = self.written(self._closed(Finish.CUT, failed=True)) if self._waits else []
+        out = self.written(self._closed(Finish.CUT, failed=True)) if self._has_work else []
         return [*out, *raw]
 
     def written(self, parts: list[Part]) -> list[bytes]:
@@ -393,7 +396,7 @@ class Protocol(ABC):
             return body
         told = any(isinstance(part, Stop) for part in parts)
         out = self._taken(parts)
-        out += self._closed(Finish.UNKNOWN if told or not self.always_says_why else Finish.CUT)
+        out += self._closed(Finish.UNKNOWN if told or not self.document_needs_reason else Finish.CUT)
         if not told:
             out = [part for part in out if not isinstance(part, Stop)]
         out = joined(out)

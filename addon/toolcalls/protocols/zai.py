@@ -63,17 +63,21 @@ class Zai(Protocol):
         """Where the block begins of which an edit does not say its place: its call is refused."""
         self._cuts = policy.zai_after_null == "cut"
         """The turn ends at the null patch."""
-        self._most: int | None = None
+        self._blocks_of_turn: int | None = None
         """How many blocks belong to the turn, once a null patch has ended it."""
         self._fragments: list[Fragment] = []
         self._called = False
         """The fragments may be of a call of the client's."""
         self._fragments_size = 0
-        self._ran: dict[tuple[str, str, int], None] = {}
+        self._run_by_server: dict[tuple[str, str, int], None] = {}
         """Calls that the server ran itself: the id, the name, and how many fragments came before the result."""
         self._known: dict[str, bool] = {}
-        self._wrapped = self._apart = self._parted = False
-        """Thinking is part of the document; it is not; a call of the server's own divides it."""
+        self._thinks_in_document = False
+        """Thinking has come in a wrapper, as a part of the document."""
+        self._thinks_apart = False
+        """Thinking has come outside the document, as reasoning of its own."""
+        self._thinking_divided = False
+        """A call has come behind such thinking: what the model thinks next begins a paragraph."""
 
     # The stream
 
@@ -94,7 +98,7 @@ class Zai(Protocol):
             return [*self.written(said), *failed.again]
         if len(self._document.units) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
-        return out if self._most is None else [*out, *self.written(self._decided(Finish.COMPLETE))]
+        return out if self._blocks_of_turn is None else [*out, *self.written(self._decided(Finish.COMPLETE))]
 
     def read(self, event: Event) -> list[Part]:
         said = payload.read_strict(event.data or "")
@@ -169,12 +173,14 @@ class Zai(Protocol):
         """Change the document, and read it: the phase alone does not say what an edit means."""
         self._phase = string_of(data.get("phase")) or "answer"
         patch = patch_of(data)
-        self._parted = self._parted or (self._apart and self._phase in (_CALLING, _ANSWERED))
+        self._thinking_divided = self._thinking_divided or (
+            self._thinks_apart and self._phase in (_CALLING, _ANSWERED)
+        )
         if self._phase == _ANSWERED:
             # The result of one of the server's own tools is no text of the answer.
             if patch is None or patch.kind == "edit":
                 return self._change(patch) if patch is not None else []
-            self._ran[call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
+            self._run_by_server[call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
             return [Other()]
         parts = self._take_fragments(data)
         if patch is None:
@@ -185,13 +191,13 @@ class Zai(Protocol):
         """Thinking that begins with a wrapper is part of the document; else it is reasoning of its own."""
         text = patch.text
         if text.lstrip("\n").startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.place):
-            self._wrapped = True
-        if self._wrapped:
+            self._thinks_in_document = True
+        if self._thinks_in_document:
             return self._change(patch)
-        self._apart = True
-        if self._parted:
+        self._thinks_apart = True
+        if self._thinking_divided:
             text = text.lstrip("\n")
-            self._parted = not text
+            self._thinking_divided = not text
             text = f"\n\n{text}" if text else ""
         return [Thought(text)] if text else []
 
@@ -256,7 +262,7 @@ class Zai(Protocol):
         """The null patch, whose place is not needed, ends the turn; other edits are dropped."""
         blocks = self._document.all_blocks
         if text.startswith("null,") and self._cuts and any(self._is_clients(one.name, one.result) for one in blocks):
-            self._most = len(blocks)
+            self._blocks_of_turn = len(blocks)
         return []
 
     def _parts_of(self, new: list[New], known: int) -> list[Part]:
@@ -268,7 +274,7 @@ class Zai(Protocol):
                 parts.append(one)
             elif one.result is None and self._cuts and self._is_clients(one.name):
                 # Blocks that were in the document before the null patch belong to the turn, later ones do not.
-                self._most = max(known, self._document.blocks.index(one) + 1)
+                self._blocks_of_turn = max(known, self._document.blocks.index(one) + 1)
                 return parts
             elif not self._is_clients(one.name, one.result):
                 parts.append(Other())
@@ -297,7 +303,7 @@ class Zai(Protocol):
         blocks = self._document.all_blocks
         told: list[Fragment] = []
         half: Fragment | None = None
-        for block in blocks[: self._most]:
+        for block in blocks[: self._blocks_of_turn]:
             if self._is_clients(block.name, block.result):
                 one = Fragment(id=block.id, name=block.name, arguments=block.arguments, whole=True)
                 one.refusal = PIECES_UNCLEAR if block.start == self._unclear else ""
@@ -306,7 +312,7 @@ class Zai(Protocol):
         grows = self._phase == _CALLING and (not told or blocks[-1].result == "")
         calls = assemble(self._fragments, self._request.tools, Finish.COMPLETE)
         ran = set[int]()
-        for identity, name, behind in self._ran:
+        for identity, name, behind in self._run_by_server:
             alike = (call.id == identity if identity else call.name == name for call in calls)
             mine = [call.first.number for call, same in zip(calls, alike, strict=True) if same]
             ran.update([number for number in mine if number < behind][-1:])
@@ -380,7 +386,7 @@ class Zai(Protocol):
         return body
 
     @property
-    def waits(self) -> bool:
+    def holds_call_or_reason(self) -> bool:
         return self._converts
 
     @property

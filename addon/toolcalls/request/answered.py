@@ -241,6 +241,6 @@ _READERS: dict[str, tuple[Callable[[Iterable[Json]], AnsweredTurn], tuple[bytes,
     "messages": (_messages, (b'"thinking"', b'"redacted_thinking"')),
     "responses": (_responses, (b'"encrypted_content"',)),
     "ollama": (_chat, (b'"thinking"',)),
-    "gemini": (_gemini, (b'"thoughtSignature"',)),
+    "gemini": (_gemini, (f'"{SIGNATURE}"'.encode(),)),
 }
 """How the answers of a protocol are read, and what must be in them for that."""

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from ..ids import MESSAGES_ID
+from ..payload import string_of
 from .answered import SIGNATURE, has_reasoning
 from .change import Change
 from .chat import SERVER_CALLS
@@ -30,7 +31,6 @@ from .history import (
     objects_in,
     remove,
     spread,
-    text,
 )
 
 
@@ -106,13 +106,13 @@ class MessagesHistory(BlockHistory):
 
     def call_in(self, block: Json, message: Json) -> PastCall | None:
         if block.get("type") == "tool_use":
-            return PastCall(text(block.get("id")), block, block, "input", message)
+            return PastCall(string_of(block.get("id")), block, block, "input", message)
         return None
 
     def result_in(self, block: Json, message: Json) -> PastResult | None:
         if block.get("type") != "tool_result":
             return None
-        identity = text(block.get("tool_use_id"))
+        identity = string_of(block.get("tool_use_id"))
         return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block, message)
 
     def of_user(self, words: str) -> Json:
@@ -147,8 +147,8 @@ class MessagesHistory(BlockHistory):
         ids = [call.id for turn in self.turns for call in turn.calls]
         return len(set(ids)) < len(ids) or any(one.displaced for turn in self.turns for one in turn.results)
 
-    def cancelled(self, key: str, call: PastCall) -> Json:
-        return {"type": "tool_result", "tool_use_id": key, "content": CANCELLED, "is_error": True}
+    def cancelled(self, call: PastCall) -> Json:
+        return {"type": "tool_result", "tool_use_id": call.pair, "content": CANCELLED, "is_error": True}
 
     def give_own_ids(self, change: Change) -> None:
         """Give every call but the first with a repeated id an id of its own, and the same to its result.
@@ -217,11 +217,13 @@ class GeminiHistory(BlockHistory):
         call = object_under(block, *_CALL)
         if call is None:
             return None
-        return PastCall(text(call.get("id")), block, call, "args" if call.get("args") is not None else "", message)
+        return PastCall(
+            string_of(call.get("id")), block, call, "args" if call.get("args") is not None else "", message
+        )
 
     def result_in(self, block: Json, message: Json) -> PastResult | None:
         result = object_under(block, *_RESULT)
-        return None if result is None else PastResult(text(result.get("id")), block, result, message)
+        return None if result is None else PastResult(string_of(result.get("id")), block, result, message)
 
     def of_user(self, words: str) -> Json:
         return {"text": words}
@@ -275,6 +277,6 @@ class GeminiHistory(BlockHistory):
             return None
         return response, next(iter(response))
 
-    def cancelled(self, key: str, call: PastCall) -> Json:
+    def cancelled(self, call: PastCall) -> Json:
         known = {"id": call.id} if call.id else {}
         return {"functionResponse": {**known, "name": call.name, "response": {"error": CANCELLED}}}

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..payload import string_of
 from .answered import EXTRA, has_reasoning
 from .change import Change
-from .history import LATE, Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, text, with_words
+from .history import LATE, Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, with_words
 
 SERVER_CALLS = "srvtoolu_"
-"""The prefix of ids of calls that the host runs and answers itself; a gateway may show such calls over Chat."""
+"""How Anthropic's ids of calls begin that the host runs and answers itself; gateways keep them over Chat."""
 
 
 class ChatHistory(MessageHistory):
@@ -30,7 +31,7 @@ class ChatHistory(MessageHistory):
         if calls:
             said.calls = self._calls(calls, message)
         elif role == "tool":
-            said.results = (PastResult(text(message.get("tool_call_id")), message, message, message),)
+            said.results = (PastResult(string_of(message.get("tool_call_id")), message, message, message),)
         if isinstance(old, dict):
             said.calls = [*said.calls, PastCall("", old, old, "arguments", message)]
         return said
@@ -40,7 +41,7 @@ class ChatHistory(MessageHistory):
         for entry in objects_in(entries):
             function = entry.get("function")
             body, key = (function, "arguments") if type(function) is dict else (entry, "")
-            calls.append(PastCall(text(entry.get("id")), entry, body, key, message))
+            calls.append(PastCall(string_of(entry.get("id")), entry, body, key, message))
         self.as_expected = self.as_expected and type(entries) is list and len(calls) == len(entries)
         return calls
 

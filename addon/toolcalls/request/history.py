@@ -282,9 +282,9 @@ class History(ABC):
     def give_own_ids(self, change: Change) -> None:  # noqa: B027
         """Give different calls different ids, if the host wants that."""
 
-    def cancelled(self, key: str, call: PastCall) -> Json:
+    def cancelled(self, call: PastCall) -> Json:
         """The result that says that a call has none."""
-        return {"role": "tool", "tool_call_id": key, "content": CANCELLED}
+        return {"role": "tool", "tool_call_id": call.pair, "content": CANCELLED}
 
     @abstractmethod
     def rewrite(
@@ -378,10 +378,6 @@ def remove(owner: list[Any], entries: Iterable[Any]) -> None:
 def same(one: object, other: object) -> bool:
     """Whether two values are the same JSON: true is not 1, and the order counts. Unequal values are not written."""
     return one == other and json.dumps(one) == json.dumps(other)
-
-
-def text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def text_of(content: Any) -> str:

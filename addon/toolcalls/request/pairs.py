@@ -76,7 +76,7 @@ def _pair(history: History, change: Change) -> None:
             result = call.result or (first.get(call.pair) if shared[call.pair] == 1 else None)
             if result is None:
                 lacking.append(call.pair)
-                behind[id(turn.end)].append(history.cancelled(call.pair, call))
+                behind[id(turn.end)].append(history.cancelled(call))
                 continue
             answers[call.pair].append(result)
             if result.displaced or call.result is None:

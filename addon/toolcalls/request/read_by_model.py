@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any
 
+from .answered import SIGNATURE
 from .history import objects_in
 
 _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
@@ -20,7 +21,7 @@ _OWN_CALLS = frozenset(
 _RESULTS = ("tool_result", "_output")
 _RESULT_KEYS = ("Result", "Response", "_result", "_response")
 _IDS = ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type")
-_OPAQUE = ("inlineData", "thoughtSignature", "signature", "encrypted_content", "encrypted_stdout")
+_OPAQUE = ("inlineData", SIGNATURE, "signature", "encrypted_content", "encrypted_stdout")
 _NEVER_IN_A_CALL = frozenset((*_IDS, *_OPAQUE))
 
 _MOST_IN_ANSWER = 8 * 1024 * 1024

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Set
 
+from ..payload import string_of
 from .change import Change
-from .history import CANCELLED, History, Json, PastCall, PastResult, Said, Turn, remove, same, text
+from .history import CANCELLED, History, Json, PastCall, PastResult, Said, Turn, remove, same
 
 _OUTPUT = "_output"
 OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -39,7 +40,7 @@ class ResponsesHistory(History):
         """How many calls with an id are too many."""
 
     def read_message(self, number: int, message: Json) -> Said:
-        kind, identity = text(message.get("type")), message.get("call_id")
+        kind, identity = string_of(message.get("type")), message.get("call_id")
         is_reasoning = kind == "reasoning"
         if self._reasoning_before and not (is_reasoning or _is_of_model(message)):
             self._has_lost_reasoning = True
@@ -47,12 +48,12 @@ class ResponsesHistory(History):
         self._behind_reasoning = is_reasoning or (self._behind_reasoning and kind in OUTPUTS)
         if kind == "function_call" or (kind and type(identity) is str):
             if kind.endswith(_OUTPUT):
-                result = PastResult(text(identity), message, message, message)
+                result = PastResult(string_of(identity), message, message, message)
                 return Said(number, "results", message.get("output"), results=(result,), speaks=False)
             key = "arguments" if kind == "function_call" else ""
-            call = PastCall(text(identity), message, message, key, message, self._behind_reasoning)
+            call = PastCall(string_of(identity), message, message, key, message, self._behind_reasoning)
             return Said(number, "model", [], (call,))
-        role = "model" if _is_of_model(message) else text(message.get("role"))
+        role = "model" if _is_of_model(message) else string_of(message.get("role"))
         return Said(number, role, message.get("content"), speaks=not is_reasoning)
 
     # Reasoning
@@ -92,7 +93,7 @@ class ResponsesHistory(History):
         return not (self._is_kept_by_server() or any(map(_is_reference, self.entries)))
 
     def has_oddities(self) -> bool:
-        known = [item["id"] for item in self.entries if type(item) is dict and "id" in item and text(item["id"])]
+        known = [item["id"] for item in self.entries if type(item) is dict and "id" in item and string_of(item["id"])]
         return self._has_lost_reasoning or bool(self._repeated_ids) or len(set(known)) < len(known)
 
     def is_clear(self, turn: Turn) -> bool:
@@ -113,7 +114,7 @@ class ResponsesHistory(History):
         """The items, other than calls, that have a server's id and repeat an earlier item."""
         first: dict[str, Json] = {}
         own = [self.entries[one.number] for one in self.messages if not (one.calls or one.results)]
-        items = [item for item in own if text(item.get("id"))]
+        items = [item for item in own if string_of(item.get("id"))]
         return [one for one in items if (before := first.setdefault(one["id"], one)) is not one and same(one, before)]
 
     def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
@@ -122,8 +123,8 @@ class ResponsesHistory(History):
         remove(self.entries, [item for item in repeated if item.get("type") == "reasoning"])
         self.rewrite({id(one) for one in (*repeated, *(call.entry for call in copies))}, {}, {}, change)
 
-    def cancelled(self, key: str, call: PastCall) -> Json:
-        return {"type": OUTPUTS[call.entry["type"]], "call_id": key, "output": CANCELLED}
+    def cancelled(self, call: PastCall) -> Json:
+        return {"type": OUTPUTS[call.entry["type"]], "call_id": call.pair, "output": CANCELLED}
 
     def rewrite(
         self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
@@ -175,4 +176,4 @@ def _is_reference(item: Json) -> bool:
 def _is_of_model(item: Json) -> bool:
     """Whether the model made this item."""
     role = item.get("role")
-    return bool(role == "assistant") if role is not None else not text(item.get("type")).endswith(_OUTPUT)
+    return bool(role == "assistant") if role is not None else not string_of(item.get("type")).endswith(_OUTPUT)

@@ -17,18 +17,19 @@ from functools import cache
 from ..mend.lexer import end_of
 from .gemma import read_gemma
 from .json_calls import read_json
-from .known import Call, CutOff, Known
+from .known import CutOff, ReadCall, WrittenTools
 from .minimax import read_arrows, read_elements
 from .python_calls import read_python
 from .tags import read_tags
 from .tokens import BEHIND_A_CALL, skip_tokens
 from .wrappers import ENDS
 
-Reader = Callable[["Row", re.Match[str], Known, bool], "tuple[list[Call], int] | None"]
+Reader = Callable[["Row", re.Match[str], WrittenTools, bool], "tuple[list[ReadCall], int] | None"]
 """Reads the call behind a head that matched: its calls and where they end, None if it is no call. `CutOff` is raised
 where the text ends inside the call. The last argument: nothing follows the text, so that closers may be missing."""
 
-_MAY_BEGIN = re.compile(r"[<\[`\]◁&|]")
+MAY_BEGIN = re.compile(r"[<\[`\]◁&|]")
+"""The first character of every token, closer and opener: what is short and begins so may be the beginning of one."""
 _SPACE, _NONE = re.compile(r"\s*+"), re.compile(r"(?!)")
 
 
@@ -81,7 +82,7 @@ class Row:
         if (end := self.closer.match(text, at)) is not None:
             return end.end()
         rest = text[at : at + 256].lstrip()
-        if not final and (not rest or (len(rest) < 48 and _MAY_BEGIN.match(rest) is not None)):
+        if not final and (not rest or (len(rest) < 48 and MAY_BEGIN.match(rest) is not None)):
             raise CutOff
         if not self.end:
             return at

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from .known import Bare, Call, CutOff, Known, read, write
+from .known import Bare, CutOff, ReadCall, WrittenTools, read, with_one_value_each, write
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -18,7 +18,7 @@ _KEY = re.compile(r"\s*+(?:<\|\"\|>|<escape>|[\"'])?([\w.$-]{1,128})(?:<\|\"\|>|
 _LONGEST_WORD, _LONGEST_TOKEN = 180, 200
 
 
-def read_gemma(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+def read_gemma(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     text, name = head.string, known.resolve(head["name"])
     if name is None:
         return None
@@ -37,7 +37,7 @@ def read_gemma(row: Row, head: re.Match[str], known: Known, final: bool) -> tupl
     values = {key: one if type(one) is Bare else _nested(one) for key, one in value.items()}
     arguments = {key: known.value(view, key, one) for key, one in values.items()}
     end = row.end_at(text, at, final)
-    if end is None or (row.weak and not known.takes(name, arguments, weak=True)):
+    if end is None or (row.weak and not known.accepts(name, arguments, weak=True)):
         return None
     return [(name, write(arguments))], end
 
@@ -85,9 +85,7 @@ def _as_json(text: str, at: int, row: Row) -> tuple[str, int]:
 
 def _object(pairs: list[tuple[str, Any]]) -> Any:
     """An object in which no name has two values; or the word without quotes that it stands for."""
-    found = dict(pairs)
-    if any(found[key] != value for key, value in pairs):
-        raise ValueError
+    found = with_one_value_each(pairs)
     return Bare(found[""]) if "" in found else found
 
 

@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 
 from ..mend.lexer import end_of
 from ..sizes import MOST_CALLS, LimitReached
-from .formats import BEGINNINGS, OPENER, WEAK, Row, behind_section, rows_at
-from .known import Call, CutOff, Known
+from .formats import BEGINNINGS, MAY_BEGIN, OPENER, WEAK, Row, behind_section, rows_at
+from .known import CutOff, ReadCall, WrittenTools
 from .tokens import skip_tokens
 from .wrappers import REASONING_END
 
-_HEAD = 200
+_HEAD_WITHIN = 200
 """How far behind its opener a head has to match."""
 _HOPELESS = re.compile(r"(?<=>>>)[\s>]|\s*+[^\s\w{\[<`\"'=:(\\>|\]]")
 """Nothing that may stand behind an opener."""
 _SHORT = 64
 """What is shorter than this behind a call may be the beginning of a token."""
-_PARTIAL = re.compile(r"[<\[\]`◁&|;,]")
+_MAY_GO_ON = re.compile(rf"{MAY_BEGIN.pattern}|[;,]")
 _MAY_CLOSE = re.compile(r"[>\]})`]")
 """The last character of every closer."""
 _BRACKET, _LONGEST_CLOSER = r"[}\])]", 96
@@ -52,7 +52,7 @@ class NoCall(Exception):
 class Held:
     """What is held: the calls that are complete, and the text behind them."""
 
-    def __init__(self, known: Known, text: str, most: int, *, weak: bool = False) -> None:
+    def __init__(self, known: WrittenTools, text: str, most: int, *, weak: bool = False) -> None:
         """`most`: how much may be held. `weak`: it is a message from its beginning, so weak forms count."""
         self._known, self._most, self._weak = known, most, weak
         self.done: list[FoundCall] = []
@@ -70,7 +70,7 @@ class Held:
         """What came since a closer was looked for, behind what may be the beginning of one."""
         self._closes = False
         """A closer came since it was read."""
-        self._foreign = False
+        self._other_speaker = False
         """A call gave the turn to somebody else."""
 
     @property
@@ -131,8 +131,8 @@ class Held:
 
     def _goes_on(self, text: str, final: bool) -> bool:
         """Whether another call follows the last one and its tokens. Raises NoCall if something else does."""
-        at, foreign = skip_tokens(text, self._at)
-        self._foreign = self._foreign or foreign
+        at, other_speaker = skip_tokens(text, self._at)
+        self._other_speaker = self._other_speaker or other_speaker
         if at > self._at:
             last = self.done[-1]
             self.done[-1] = replace(last, raw=last.raw + text[self._at : at])
@@ -140,15 +140,17 @@ class Held:
         at = end_of(_SPACE, text, at)
         if at == len(text):
             return False
-        if not final and len(text) - at < _SHORT and (_PARTIAL.match(text, at) or text[at:] in BEGINNINGS):
+        if not final and len(text) - at < _SHORT and (_MAY_GO_ON.match(text, at) or text[at:] in BEGINNINGS):
             raise CutOff
         if self.done[-1].format == "lfm2" and "Ok".startswith(text[at:].strip()):
             if final:
-                return False  # its template lets it write on
+                return (
+                    False  # `<|tool_call_start|>[ls()]<|tool_call_end|>Ok`: LFM2 says it behind a call that it means
+                )
             raise CutOff
-        if self._foreign or OPENER.match(text, at) is None:
+        if self._other_speaker or OPENER.match(text, at) is None:
             goes_on = REASONING_END.match(text, at) is not None or self._weak
-            raise NoCall(at, spoils=self._foreign or not goes_on)
+            raise NoCall(at, spoils=self._other_speaker or not goes_on)
         return True
 
     def _read_one(self, text: str, final: bool) -> None:
@@ -174,17 +176,17 @@ class Held:
                 # What looks like a call in a broken one is a part of it.
                 broken = broken or (row not in WEAK and self._begins_call(row, head))
             behind = behind_section(text, at)
-            if behind == at or at - begin > _HEAD:
+            if behind == at or at - begin > _HEAD_WITHIN:
                 break
             at, rows = behind, rows_at(text, behind)
         head_end = self._head_end(text, begin)
-        waits = not matched and not final and len(text) - begin < 2 * _HEAD and len(text) - at < _HEAD
+        waits = not matched and not final and len(text) - begin < 2 * _HEAD_WITHIN and len(text) - at < _HEAD_WITHIN
         if cut or (waits and _HOPELESS.match(text, at if at > begin else head_end) is None):
             raise CutOff
-        long = at - begin > _HEAD  # so many wrappers have no call in them
+        long = at - begin > _HEAD_WITHIN  # so many wrappers have no call in them
         raise NoCall(at if long else head_end, spoils=broken)
 
-    def _keep(self, text: str, calls: list[Call], end: int, format: str) -> None:
+    def _keep(self, text: str, calls: list[ReadCall], end: int, format: str) -> None:
         if any(name is None for name, _ in calls):
             raise NoCall(end, spoils=self.done != [], whole=True)
         raw = text[self._at : end]

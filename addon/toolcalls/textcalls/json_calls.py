@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..mend.lexer import end_of, next_quote
-from .known import Call, CutOff, Known
+from .known import CutOff, ReadCall, TwoValues, WrittenTools, with_one_value_each
 from .python_calls import decode_string as decode_python
 
 if TYPE_CHECKING:
@@ -40,20 +40,20 @@ _NO_STOP = re.compile(r"(?!)")
 _decode = json.JSONDecoder(strict=False).raw_decode
 
 
-def read_json(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+def read_json(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The calls behind a head: arguments, if the head named the tool; else objects or lists of them."""
     text, at, written = head.string, head.end(), head.groupdict().get("name")
     named = known.resolve(written, spelled=row.weak) if written is not None else None
     if written is not None and named is None and not written.strip(": ").isdigit():
         return None
-    calls: list[Call] = []
+    calls: list[ReadCall] = []
     found: list[tuple[str, str]] | None
     while True:
         begin, at = at, end_of(_FENCE if written is None and "`" not in row.end else _SPACE, text, at)
         if written is not None and row.closer.match(text, at):
             found, end = [(written, "{}")], at
         else:
-            outer = written is None and known.forgives and not (row.weak or row.keyed)
+            outer = written is None and known.closers_may_be_missing and not (row.weak or row.keyed)
             end = value_end(text, at, row.shut, final=final, outer=outer) or at
             if written is None:
                 found = (keyed_calls_of if row.keyed else calls_of)(text[at:end])
@@ -70,7 +70,7 @@ def read_json(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
             )
             keys = keys_of(arguments)
             no_tool = call is None and (row.weak or written is not None)
-            if keys is None or no_tool or not known.takes(call, keys, weak=row.weak):
+            if keys is None or no_tool or not known.accepts(call, keys, weak=row.weak):
                 return None
             calls.append((call, arguments))
         if row.fenced or "`" in text[begin:at]:
@@ -152,23 +152,12 @@ def object_of(value: str) -> str | None:
 def keys_of(arguments: str) -> Mapping[str, Any] | None:
     """The members of arguments; None if a name has two values, further inside too."""
     try:
-        value = json.loads(arguments, object_pairs_hook=_with_one_value_each)
-    except _TwoValues:
+        value = json.loads(arguments, object_pairs_hook=with_one_value_each)
+    except TwoValues:
         return None
     except (ValueError, RecursionError):
         return members_of(arguments, whole=False)
     return value if isinstance(value, dict) else {}
-
-
-class _TwoValues(Exception):
-    """A name has two values in an object."""
-
-
-def _with_one_value_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs) and any(found[key] != value for key, value in pairs):
-        raise _TwoValues
-    return found
 
 
 # Where a value ends.

@@ -13,7 +13,7 @@ from ..tools.check import View
 from ..tools.declared import Tools
 from ..tools.schema import ARRAY, BOOLEAN, EVERY_TYPE, FRACTION, INTEGER, NULL, OBJECT, STRING
 
-Call = tuple[str | None, str]
+ReadCall = tuple[str | None, str]
 """The declared name, None if no declared tool is meant, and the arguments as JSON text."""
 
 _INTEGER = re.compile(r"[+-]?\d{1,400}(?:\.0+)?")
@@ -28,15 +28,15 @@ class CutOff(Exception):
 
 
 @dataclass(slots=True)
-class Known:
+class WrittenTools:
     """The tools whose calls are searched for."""
 
     tools: Tools
     _resolve: Callable[[str], str | None] | None = None
     """What else a written name may mean."""
-    forgives: bool = True
+    closers_may_be_missing: bool = True
     """The model ended its answer itself, so that closers may be missing at its end."""
-    aloud: bool = False
+    in_a_page: bool = False
     """The call stands in a page, which goes on behind it."""
 
     def resolve(self, written: str, *, spelled: bool = False) -> str | None:
@@ -64,12 +64,12 @@ class Known:
         view = self.view(name)
         return view.properties if view else ()
 
-    def lacks(self, name: str | None, keys: Iterable[str]) -> bool:
+    def lacks_required(self, name: str | None, keys: Iterable[str]) -> bool:
         """Whether a required parameter is not among these keys."""
         view = self.view(name)
         return view is not None and not set(view.required) <= set(keys)
 
-    def takes(self, name: str | None, arguments: Mapping[str, Any], *, weak: bool) -> bool:
+    def accepts(self, name: str | None, arguments: Mapping[str, Any], *, weak: bool) -> bool:
         """Whether the tool can take these arguments. `weak`: the form of the call proves little, so they have to."""
         tool = self.tools.get(name) if name else None
         view = tool.view if tool else None
@@ -79,9 +79,9 @@ class Known:
             return False  # a JSON schema, because the text is the definition of a tool
         if view is None or not weak or not declared:
             return not weak or name is not None
-        return not self.lacks(name, arguments) and all(map(view.declares, arguments))
+        return not self.lacks_required(name, arguments) and all(map(view.declares, arguments))
 
-    def fit(self, name: str, values: Mapping[str, str]) -> bool:
+    def values_fit(self, name: str, values: Mapping[str, str]) -> bool:
         """Whether none of these values is empty, and each can be of the type that is declared for it."""
         view = self.view(name)
         for key, value in values.items():
@@ -97,7 +97,7 @@ class Known:
         if not isinstance(value, dict) or not value:
             return None
         fitting = [tool.name for tool in self.tools if tool.view and tool.view.properties]
-        fitting = [name for name in fitting if self.takes(name, value, weak=True)]
+        fitting = [name for name in fitting if self.accepts(name, value, weak=True)]
         return fitting[0] if len(fitting) == 1 else None
 
     def typed(self, name: str | None, raw: Mapping[str, Any]) -> str:
@@ -127,6 +127,18 @@ class Bare(str):
     """A value without quotes in a format that quotes its strings: a number or a word, if nothing else is declared."""
 
     __slots__ = ()
+
+
+class TwoValues(ValueError):
+    """A name has two values in an object: it has two readings."""
+
+
+def with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object of these pairs. The mender is stricter: to it 1 and 1.0 are two values (`mend/strict.py`)."""
+    found = dict(pairs)
+    if len(found) < len(pairs) and any(found[key] != value for key, value in pairs):
+        raise TwoValues
+    return found
 
 
 def typed(raw: str, types: frozenset[str]) -> Any:

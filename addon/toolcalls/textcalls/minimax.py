@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..tools.check import View
 from ..tools.schema import ARRAY, OBJECT
 from .json_calls import decode_string
-from .known import Call, CutOff, Known, same_key, typed, write
+from .known import CutOff, ReadCall, WrittenTools, same_key, typed, with_one_value_each, write
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -22,7 +22,9 @@ _ARROW_ARGS = re.compile(r"\s*+,?\s*+args\s*=>\s*\{")
 _ARROW = re.compile(r"""\s*+--([\w-]+)\s+("(?>[^"\\]|\\.)*+"|'(?>[^'\\]|\\.)*+'|[^\s"'{}\[\],]+)\s*+,?""", re.DOTALL)
 
 
-def read_elements(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+def read_elements(
+    row: Row, head: re.Match[str], known: WrittenTools, final: bool
+) -> tuple[list[ReadCall], int] | None:
     """A parameter an element, whose tags are special tokens in pairs. Where one is lost or broken, it is no call."""
     name = known.resolve(head["name"])
     if name is None:
@@ -37,7 +39,7 @@ def read_elements(row: Row, head: re.Match[str], known: Known, final: bool) -> t
         values = _elements(text, known.view(name), 0) if text.strip() else {}
     except ValueError:
         return None
-    if any(same_key(key, values) for key in values) or not known.takes(name, values, weak=False):
+    if any(same_key(key, values) for key in values) or not known.accepts(name, values, weak=False):
         return None
     return [(name, known.typed(name, values))], end.end()
 
@@ -75,13 +77,10 @@ def _elements(text: str, view: View | None, depth: int) -> Any:
         raise ValueError
     if depth and len(set(keys)) == 1 and (len(keys) > 1 or keys[0] == "item"):
         return values
-    found = dict(zip(keys, values, strict=True))
-    if any(found[key] != value for key, value in zip(keys, values, strict=True)):
-        raise ValueError
-    return found
+    return with_one_value_each([*zip(keys, values, strict=True)])
 
 
-def read_arrows(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+def read_arrows(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """`{tool => "N", args => {--k "v" --n 1}}`, from behind the name."""
     text, at = head.string, head.end()
     name, values = known.resolve(head["name"]), dict[str, Any]()

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .known import Call, CutOff, Known, write
+from .known import CutOff, ReadCall, WrittenTools, write
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -33,7 +33,7 @@ PythonCall = tuple[str, list[Any], dict[str, Any]]
 """The name of a function, its positional arguments and its keyword arguments."""
 
 
-def read_python(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+def read_python(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The calls of a list, or one a line, behind a head."""
     try:
         found, at = _read(head.string, head.end())
@@ -43,7 +43,7 @@ def read_python(row: Row, head: re.Match[str], known: Known, final: bool) -> tup
         raise
     except ValueError:
         return None
-    calls: list[Call] = []
+    calls: list[ReadCall] = []
     for written, values, named in found:
         written = written.removesuffix(".call") if row.format == "llama3" else written
         name = known.resolve(written, spelled=row.weak)
@@ -53,7 +53,7 @@ def read_python(row: Row, head: re.Match[str], known: Known, final: bool) -> tup
             if len(values) > 1 or len(needed) != 1 or named.get(needed[0], values[0]) != values[0]:
                 return None
             named[needed[0]] = values[0]
-        if row.weak and not (name and known.takes(name, named, weak=True)):
+        if row.weak and not (name and known.accepts(name, named, weak=True)):
             return None
         calls.append((name, write(named)))
     end = row.end_at(head.string, at, final)

@@ -21,7 +21,7 @@ from ..mend.finish import Finish
 from .formats import OPENER, WEAK, Row, behind_section, rows_at
 from .gemma import read_gemma
 from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, read_json
-from .known import CutOff, Known, read
+from .known import CutOff, WrittenTools, read
 from .python_calls import read_python
 
 _KEYS = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *INNER_KEYS, *OTHER_KEYS))
@@ -48,7 +48,7 @@ _MOST_READ = 8
 """How many times the length of what the model read is read at most. Past that every call counts as read."""
 
 
-def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Known) -> bool:
+def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: WrittenTools) -> bool:
     """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
     if texts is None:
         return True
@@ -56,7 +56,7 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Know
     texts = [text for text in texts if all(word in text or word in _LINE_END.sub("", text) for word in words)]
     if not texts:
         return False
-    wanted, known = _key(arguments), replace(known, forgives=True, aloud=True)
+    wanted, known = _key(arguments), replace(known, closers_may_be_missing=True, in_a_page=True)
     reach = 8 * len(arguments) + _SPARE
     names = "|".join(re.escape(tool.name) for tool in known.tools) or r"(?!)"
     heads = re.compile(
@@ -106,7 +106,7 @@ def _loose(row: Row) -> Row:
     return replace(row, end="", weak=False) if row.read in (read_json, read_python, read_gemma) else row
 
 
-def _calls_at(text: str, name: str, known: Known) -> tuple[set[str], int]:
+def _calls_at(text: str, name: str, known: WrittenTools) -> tuple[set[str], int]:
     """The arguments of this tool in the calls that begin at the beginning of a text, and where they end."""
     found: set[str] = set()
     end = at = 0

@@ -16,7 +16,7 @@ from ..sizes import MOST_ARGUMENTS, MOST_TAGS, MOST_WRITTEN, LimitReached, has_m
 from ..tools.declared import Tools
 from .formats import AT_LINE, BEGINNINGS, LONGEST, OPENER_OR_END
 from .held import FoundCall, Held, NoCall
-from .known import CutOff, Known
+from .known import CutOff, WrittenTools
 from .read_aloud import was_read
 from .structure import Structure
 from .weak_heads import may_be_weak
@@ -32,7 +32,7 @@ _MOST_RESTARTS = 2
 """How often the message begins again, behind reasoning."""
 _PREFIXES = BEGINNINGS.keys() | {end[:size] for end in ENDS for size in range(1, len(end))}
 _FIRST = re.compile("[" + re.escape("".join(sorted({prefix[0] for prefix in _PREFIXES}))) + "]")
-_HEAD = 200
+_WEAK_SHOWS_WITHIN = 200
 """How much of a message shows that it is no call in a weak form."""
 
 
@@ -57,7 +57,7 @@ class Search:
         `structure`: what is open behind the text before. `reasoning`: the text is a thought, whose last call counts
         even if others were weighed before.
         """
-        self._known = Known(tools, resolve)
+        self._known = WrittenTools(tools, resolve)
         self._texts, self._max_held, self._weak, self._whole = texts, max_held, weak, whole
         self.structure = structure or Structure()
         """What is open behind the text that passed."""
@@ -116,7 +116,7 @@ class Search:
         calls: list[FoundCall] = []
         rest = ""
         if finished is not False and not self.off:
-            self._known.forgives = finished is True
+            self._known.closers_may_be_missing = finished is True
             left = (self._held.size if self._held else 0) + _SPARE
             while left >= len(rest) and not calls:
                 if self._held is None and not self._search(rest, out, final=True):
@@ -160,7 +160,7 @@ class Search:
                 begin = len(text) - len(text[at:].lstrip())
                 self._pass(text[at:begin], out)
                 at = begin
-                may_be = self._may_be_weak(text[at : at + _HEAD], final)
+                may_be = self._may_be_weak(text[at : at + _WEAK_SHOWS_WITHIN], final)
                 if may_be is None:
                     self._suffix = text[at:]
                     return False
@@ -202,7 +202,7 @@ class Search:
         """Whether the message may be a call in a weak form; None if too little of it has arrived."""
         may_be = text and self.structure.may_begin() and may_be_weak(text, self._known)
         if not text or may_be is None:
-            return None if not final and len(text) < _HEAD else False
+            return None if not final and len(text) < _WEAK_SHOWS_WITHIN else False
         return may_be is True
 
     def _may_begin(self, opener: str) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .wrappers import REASONING, ROLE, TURN, TURNS, kind, opens_reasoning
 
-_HEAD, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
+_LINE_KEPT, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
 _MOST_PENDING = 64 * 1024
 _TOKEN = re.compile(rf"`+|{REASONING}|{TURN}")
 _MAY_MATTER = re.compile(
@@ -67,7 +67,7 @@ class Structure:
     """The wrapper of the reasoning that is open."""
     _think_first: bool = False
     """The message began with it."""
-    _foreign: bool = False
+    _other_speaker: bool = False
     """A turn of somebody else was invented."""
     _roles: frozenset[str] = frozenset()
     """What lines that are roles, as in the script of a conversation, were seen."""
@@ -92,7 +92,7 @@ class Structure:
         if _ENDS_TOKEN.search(self._tail) is None and not self._is_placed(special):
             return False
         now = self._now()
-        if now._fence or now._ticks or now._foreign or now._elements or now.spoiled:
+        if now._fence or now._ticks or now._other_speaker or now._elements or now.spoiled:
             return False
         if word and now._line.strip() and not (word[0] == "a" and now._last.endswith(".")):
             return False
@@ -107,7 +107,7 @@ class Structure:
 
     def _now(self) -> Structure:
         """The state if the text ended here: a token at its end may still go on."""
-        if self.spoiled or self._foreign or _MAY_MATTER.search(self._tail) is None:
+        if self.spoiled or self._other_speaker or _MAY_MATTER.search(self._tail) is None:
             return self
         self._examine(whole=False)
         if _MAY_MATTER.search(self._tail) is None:
@@ -128,7 +128,7 @@ class Structure:
     @property
     def _line(self) -> str:
         """The line before the end of the text, behind reasoning that ended on it; of a long line, its two ends."""
-        return self._head if self._length <= _HEAD else self._head + self._last
+        return self._head if self._length <= _LINE_KEPT else self._head + self._last
 
     def copy(self) -> Structure:
         self._take()
@@ -175,12 +175,12 @@ class Structure:
             self._go_on(last)
 
     def _begin_line(self, text: str = "") -> None:
-        self._head, self._last, self._length = text[:_HEAD], text[-_LAST:], len(text)
+        self._head, self._last, self._length = text[:_LINE_KEPT], text[-_LAST:], len(text)
 
     def _go_on(self, line: str) -> None:
         """Take the next piece of this line."""
-        if self._length < _HEAD:
-            self._head = (self._head + line)[:_HEAD]
+        if self._length < _LINE_KEPT:
+            self._head = (self._head + line)[:_LINE_KEPT]
         self._length += len(line)
         self._last = (self._last + line)[-_LAST:]
         self._tail += line
@@ -188,10 +188,10 @@ class Structure:
             self._examine(whole=False)
 
     def _end_line(self) -> None:
-        fence = _FENCE.match(self._head.rstrip()) if 0 < self._length <= _HEAD else None
+        fence = _FENCE.match(self._head.rstrip()) if 0 < self._length <= _LINE_KEPT else None
         if fence is not None and not (self._fence and fence["unseen"]):
             # Whether it is one behind a character that nobody sees is not certain, so nothing closes it.
-            mark = fence["mark"] * (_HEAD if fence["unseen"] else 1)
+            mark = fence["mark"] * (_LINE_KEPT if fence["unseen"] else 1)
             self._fence_line(mark, fence["info"].strip(), fence.start("mark"))
         elif self._length:
             if _MAY_MATTER.search(self._tail) is not None:
@@ -234,7 +234,7 @@ class Structure:
         role = None if self._think or self._elements else ROLE.match(line)
         if role is not None and role.lastgroup is not None:
             self._roles |= {role.lastgroup}
-            self._foreign = self._foreign or any(turn <= self._roles for turn in TURNS)
+            self._other_speaker = self._other_speaker or any(turn <= self._roles for turn in TURNS)
 
     def _element_line(self, line: str) -> None:
         tag = _ALONE.match(line)
@@ -287,8 +287,8 @@ class Structure:
             if not self._above and not before.strip() and self._think != "channel":
                 self._think_first = True
                 self._begin_line(token.string[token.end() :])
-        elif token["foreign"]:
-            self._foreign = self._foreign or not self._think
+        elif token["other_speaker"]:
+            self._other_speaker = self._other_speaker or not self._think
 
 
 def _is_sentence(line: str) -> bool:

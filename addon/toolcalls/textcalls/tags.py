@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from ..sizes import MOST_TAGS
 from ..tools.check import View
 from ..tools.schema import STRING
-from .known import Call, CutOff, Known, read, same_key
+from .known import CutOff, ReadCall, WrittenTools, read, same_key
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -56,7 +56,7 @@ class _Values:
     """A value holds tags of the family, so its parameters prove more than those of others."""
 
 
-def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple[list[Call], int] | None:
+def read_tags(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     text, groups = head.string, head.groupdict()
     written = html.unescape(head["name"]) if row.entities else head["name"]
     name = known.resolve(written, spelled=row.weak)
@@ -79,12 +79,14 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
         tags = list(_pattern(param, param_end, row.end, row.opener).finditer(text, head.end()))
         found = _flat(row, tags, head, known, name)
     if found is None:
-        if not (final and known.forgives):
+        if not (final and known.closers_may_be_missing):
             raise CutOff
         found = _flat(row, tags, head, known, name)
-        if found is None or known.lacks(name, found.values):
+        if found is None or known.lacks_required(name, found.values):
             return None
-    if found.tagged and (known.lacks(name, found.values) or (declared and not declared >= found.values.keys())):
+    if found.tagged and (
+        known.lacks_required(name, found.values) or (declared and not declared >= found.values.keys())
+    ):
         return None
     if any(same_key(key, found.values) for key in found.values) or _cut_here_document(found.values.values()):
         return None
@@ -94,7 +96,7 @@ def read_tags(row: Row, head: re.Match[str], known: Known, final: bool) -> tuple
         if unknown and ("\n" in before.strip("\r\n") or not before.strip()):
             return None  # The tag may be a part of the value before it.
     raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
-    return ([(name, known.typed(name, raw))], found.end) if known.takes(name, raw, weak=False) else None
+    return ([(name, known.typed(name, raw))], found.end) if known.accepts(name, raw, weak=False) else None
 
 
 @cache
@@ -201,7 +203,7 @@ def _is_in_prose(text: str, tag: re.Match[str]) -> bool:
     return bool(line.strip()) and (line[-1] in _AROUND or text[tag.end() : tag.end() + 1] in _QUOTES)
 
 
-def _flat(row: Row, tags: list[re.Match[str]], head: re.Match[str], known: Known, name: str) -> _Values | None:
+def _flat(row: Row, tags: list[re.Match[str]], head: re.Match[str], known: WrittenTools, name: str) -> _Values | None:
     """The reading in which no value has a tag in it, and where the next tag ends a value that was not closed.
 
     Of a call in a wrapper whose values are all closed, the own closer may be missing at the end of the answer.
@@ -227,7 +229,7 @@ def _flat(row: Row, tags: list[re.Match[str]], head: re.Match[str], known: Known
             break
         if kind == "end":
             at = tag.end()
-            closed = closed or known.fit(name, found.values)
+            closed = closed or known.values_fit(name, found.values)
             break
         key, start = _key(tag), tag.end()
         if key in found.values or (declared and key not in declared):
@@ -238,7 +240,7 @@ def _flat(row: Row, tags: list[re.Match[str]], head: re.Match[str], known: Known
     wrapped = kind == "end" or not row.bare or text[: head.start()].rstrip().endswith(">")
     found.end = at
     stands = key is None and found.values and closed and wrapped
-    return found if stands and (known.aloud or row.ends_at(text, at)) else None
+    return found if stands and (known.in_a_page or row.ends_at(text, at)) else None
 
 
 def may_be_unclosed(value: str) -> bool:

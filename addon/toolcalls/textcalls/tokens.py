@@ -28,9 +28,9 @@ _CLOSERS = (
 )
 """Closers of calls and of their wrappers, which models may repeat."""
 
-_FOREIGN = r"<\|observation\|>|<\|tool_response\|?>|<tool_response>|<\|user\|>|<start_function_response>"
+_OTHER_SPEAKER = r"<\|observation\|>|<\|tool_response\|?>|<tool_response>|<\|user\|>|<start_function_response>"
 """Tokens that give the turn to a user or a tool, as some models do at the end of a call."""
-_ANY = f"(?:{'|'.join(map(re.escape, ENDS_OF_TURN))}|(?P<foreign>{_FOREIGN})|{_CLOSERS})"
+_ANY = f"(?:{'|'.join(map(re.escape, ENDS_OF_TURN))}|(?P<other_speaker>{_OTHER_SPEAKER})|{_CLOSERS})"
 BEHIND_A_CALL = re.compile(rf"\s*+{_ANY}")
 """One of them, with the white space before it."""
 _AT_THE_END = re.compile(rf"{_ANY}\Z")
@@ -39,10 +39,10 @@ _LONGEST = 96
 
 def skip_tokens(text: str, at: int) -> tuple[int, bool]:
     """Where the tokens behind a call end, and whether one of them begins the turn of somebody else."""
-    foreign = False
+    other_speaker = False
     while (token := BEHIND_A_CALL.match(text, at)) is not None:
-        at, foreign = token.end(), foreign or token["foreign"] is not None
-    return at, foreign
+        at, other_speaker = token.end(), other_speaker or token["other_speaker"] is not None
+    return at, other_speaker
 
 
 def without_tokens(text: str) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from .json_calls import ARGUMENT_KEYS, INNER_KEYS, LIST_KEY, NAME_KEYS, OTHER_KEYS, TYPES
-from .known import Known
+from .known import WrittenTools
 
 _LANGUAGES = ("json", "json5", "tool_call", "tool_calls", "tool", "function_call", "tool_code", "")
 _FENCE = re.compile(r"`{1,16}(?P<info>\w*)[ \t]*(?P<line>\n\s*)?")
@@ -21,7 +21,7 @@ _WORD = re.compile(r"(?P<name>[\w.-]*(?::[\w.-]*)?)")
 _WORDS = ("functools", "call:", "print")
 
 
-def may_be_weak(text: str, known: Known) -> bool | None:
+def may_be_weak(text: str, known: WrittenTools) -> bool | None:
     """Whether a message that begins like this may be a call in a weak form; None if too little of it has arrived."""
     fence = _FENCE.match(text)
     if fence is not None:
@@ -38,7 +38,7 @@ def may_be_weak(text: str, known: Known) -> bool | None:
     return _word(text, known) if text[0].isalpha() or text[0] == "_" else False
 
 
-def _object(text: str, known: Known) -> bool | None:
+def _object(text: str, known: WrittenTools) -> bool | None:
     if (listed := _LISTED.match(text)) is not None:
         complete = listed["open"] is not None
         return (
@@ -62,14 +62,14 @@ def _object(text: str, known: Known) -> bool | None:
     return None
 
 
-def _code(text: str, known: Known) -> bool | None:
+def _code(text: str, known: WrittenTools) -> bool | None:
     found = _CODE.match(text)
     if found is None or found.end() == len(text):
         return None if "print(".startswith(text) or (found and known.begins(found["name"])) else False
     return text[found.end()] == "(" and known.begins(found["name"])
 
 
-def _word(text: str, known: Known) -> bool | None:
+def _word(text: str, known: WrittenTools) -> bool | None:
     found = _WORD.match(text)
     word, rest = (found[0], text[found.end() :]) if found else ("", text)
     if not rest:

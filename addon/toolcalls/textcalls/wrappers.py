@@ -79,7 +79,8 @@ def kind(token: str) -> str:
 _OTHERS = r"(?:user|human|system|developer|tool|ipython|observation|environment|function|functions\.[\w.-]{1,80})"
 _ROLE = r"(?:<\|(?:im_start|start_header_id|header_start|start_of_role|start)\|>|<\|turn>|<start_of_turn>)\s?"
 TURN = (
-    rf"(?P<foreign>(?i:{_ROLE}{_OTHERS}\b|<\|(?:user|human|observation|system|tool|tool_(?:response|result|output))\|?>"
+    r"(?P<other_speaker>"
+    rf"(?i:{_ROLE}{_OTHERS}\b|<\|(?:user|human|observation|system|tool|tool_(?:response|result|output))\|?>"
     r"|<｜user｜>|<[｜|]tool[▁_ ]outputs?[▁_ ]begin[｜|]>|<\|(?:user|system)_token\|>|\[\|(?:user|human)\|\]"
     r"|<\|im_(?:user|system|tool)\|>|\]~b\](?:user|system|tool)\b|[<‹]｜hy_user｜>"
     r"|<\|open\|>message\s{1,4}role=\"(?:user|tool|system)\""
