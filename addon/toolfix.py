@@ -60,7 +60,7 @@ class Toolfix:
         except policy.BadOption as bad:
             if len(updated) == len(ctx.options.keys()):
                 # The script is being loaded: mitmdump exits on a logged error, without a traceback.
-                logger.error(str(bad))
+                logger.error("%s%s", policy.LOGGED, bad)
                 return
             raise exceptions.OptionsError(str(bad)) from None
 

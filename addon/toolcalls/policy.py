@@ -17,6 +17,8 @@ MIB = 1024 * 1024
 
 PREFIX = "toolfix_"
 ENVIRONMENT = "TOOLFIX_"
+LOGGED = "wrong option: "
+"""What every error in an option begins with in mitmproxy's log, so that who starts mitmdump finds it there."""
 
 
 class BadOption(ValueError):
@@ -199,13 +201,13 @@ OPTIONS: tuple[Option, ...] = (
     Option("drop_empty", "pages", "Optional properties that count as absent when they are an empty string.", _names),
     Option("null_content", "false", "Remove text that accompanies a tool call: content becomes null.", _switch),
     Option("preflight", "true", "Send calls with missing required fields to the client's invalid tool.", _switch),
-    Option("text_calls", "native", "Make calls of those written as text: native (told by their form), whole (only as "
-           "the whole message), off.", _text_calls),
+    Option("text_calls", "native", "Turn calls written as text into real calls: native (told by their form), "
+           "whole (only as the whole message), off.", _text_calls),
     Option("request", "true", "Mend requests: broken history, calls without results; say why a call was "
            "refused. Replaced ids are always restored.", _switch),
     Option("hints", "false", "Add shape hints to the descriptions of shell-like tools.", _switch),
-    Option("retry_guidance", "auto", "Retry instruction in tool results: auto (the call is unfit or the agent "
-           "refused it), true (every failed one), false.", _switch_or_auto),
+    Option("retry_guidance", "auto", "Retry instruction in results: auto (call does not fit its schema, or "
+           "the agent refused it), true (all failed), false.", _switch_or_auto),
     Option("reasoning", "auto", "Send reasoning and signatures back to the host that sent them, if the client "
            "dropped them: auto or off.", _choice("auto", "off")),
     Option("loops", "3", "A call sent this many times in a row with the same result gets a sentence in that result; "
@@ -263,6 +265,11 @@ def _meant(name: str, known: Iterable[str]) -> str:
     names = list(known)
     near = get_close_matches(name, names, 1, _NEAR)
     return f"Did you mean {near[0]}?" if near else f"The options are {', '.join(names)}."
+
+
+def is_ours(name: str) -> bool:
+    """Whether a name in mitmproxy's options is one of ours, or a misspelling of one."""
+    return name.startswith(PREFIX) or bool(get_close_matches(name, BY_NAME, 1, _NEAR))
 
 
 def make_policy(values: Mapping[str, Any]) -> Policy:

@@ -45,7 +45,12 @@ from .commands import ROOT, complaint, toolfix
             "Unset it, or run toolfix in a shell without it.",
         ),
         (["run", "--port", "70000", "--", "true"], {}, "Invalid value for '--port': 70000 is not in the range 0<=x<=65535."),
+        (["run", "--set", "tolfix_mode=x", "--", "true"], {}, "no option 'tolfix_mode'. Did you mean toolfix_mode?"),
         (["run"], {}, "name the command to run: toolfix run -- claude"),
+        (["run", "--", "true"], {"HTTPS_PROXY": "garbage"}, "HTTPS_PROXY is not the URL of a proxy"),
+        (["doctor", "--patience", "0"], {}, "Invalid value for '--patience': 0 is not in the range x>=1."),
+        (["repair", "--finish", "stpo"], {}, "--finish 'stpo' is no reason why a model stops: use stop, tool_calls"),
+        (["report", "recordings", "-o", "/no/such/a.html"], {}, "-o /no/such/a.html cannot be written: name a file"),
         (["doctor", "nope"], {}, "there is no agent 'nope': name one of claude, codex,"),
         (["demo", "no-such"], {}, "there is no recording 'no-such' to play: see toolfix demo --list."),
         (["demo", "002-responses-json5-websocket"], {}, "there is no recording '002-responses-json5-websocket' to play"),
@@ -109,8 +114,7 @@ def test_an_output_that_cannot_be_written_is_one_sentence(words: list[str], tmp_
 
 
 def test_no_input_at_all_is_said() -> None:
-    result = toolfix("filter")
-    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"toolfix: the input is empty.\n")
+    assert complaint(toolfix("filter"), 1) == "toolfix: the input is empty."
     for nothing in (b"", b" \n"):
         assert complaint(toolfix("repair", stdin=nothing), 1) == "toolfix: the input is empty."
 
@@ -119,7 +123,7 @@ def test_no_input_at_all_is_said() -> None:
     ("line", "status", "said"),
     [
         ("repair <&-", 1, "toolfix: the input is empty.\n"),
-        ("filter <&-", 0, "toolfix: the input is empty.\n"),
+        ("filter <&-", 1, "toolfix: the input is empty.\n"),
         ("path >&-", 1, "toolfix: the output cannot be written (Bad file descriptor).\n"),
         ("path 2>&-", 0, ""),
         ("run -- sh -c 'exit 3' 2>/dev/full", 3, ""),

@@ -9,6 +9,8 @@ import pytest
 
 from toolcalls.cli import demo
 
+from .commands import toolfix
+
 RECORDINGS = Path(__file__).parents[2] / "recordings"
 
 
@@ -16,6 +18,12 @@ def painted(text: str, other: str) -> str:
     """The text with what is in colour in brackets."""
     coloured = demo._coloured(text, other, "red")
     return coloured.replace(click.style("", fg="red", reset=False), "[").replace("\x1b[0m", "]")
+
+
+def test_the_list_is_a_table() -> None:
+    head, first, *_ = toolfix("demo", "--list").stdout.decode().splitlines()
+    assert head.split("  ")[0] == "OUTCOME" and head.endswith("  WHAT WENT WRONG")
+    assert head.index("RECORDING") == first.index("chat-")
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,11 @@ def test_a_place_for_the_ca_where_run_cannot_start_is_wrong(tmp_path: Path) -> N
     assert checks.ca(tmp_path).status == "wrong"
 
 
+def test_a_place_that_cannot_be_written_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert statuses([checks.ca(tmp_path)]) == ["wrong"]
+
+
 def test_the_port_that_is_proposed_is_free() -> None:
     with socket.socket() as taken, socket.socket() as other:
         taken.bind(("127.0.0.1", 0))

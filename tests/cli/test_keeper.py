@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import queue
+import socket
 import threading
 from typing import Any
 
+import click
 import pytest
 
 from toolcalls.cli.proxy_process import MAX_RESTARTS, Keeper, ProxyFailed, listen
+from toolcalls.policy import LOGGED
 
 PATIENCE = 60
 
@@ -79,7 +83,7 @@ def test_it_comes_back_a_few_times_for_the_next_client() -> None:
         assert stage.hear().startswith("the proxy has ended (signal 9); answers under way are lost.")
         assert stage.listener.fileno() > 0
     stage.proxy.die(1)
-    assert stage.hear().endswith("ended (exit status 1); requests of the agent will fail from now on.")
+    assert stage.hear().endswith("ended (exit status 1); the agent's requests will fail from now on.")
     assert stage.port_is_closed()
     assert stage.proxy.started == [True, *[False] * MAX_RESTARTS]
     stage.keeper.stop()
@@ -92,10 +96,24 @@ def test_it_says_when_it_cannot_come_back() -> None:
     stage.proxy.die(1)
     stage.hear()
     assert stage.hear() == (
-        "the proxy does not start, requests of the agent will fail from now on. Error: address already in use."
+        "the proxy could not be started, so the agent's requests will fail: Error: address already in use."
     )
     assert stage.port_is_closed()
     stage.keeper.stop()
+
+
+def test_of_an_option_that_is_wrong_the_sentence_is_found_whatever_its_words() -> None:
+    output = f"[12:00:00.000] Error: another one\n[12:00:00.000] {LOGGED}toolfix_new='x' will never do\nexiting...\n"
+    assert ProxyFailed(output).message == "the proxy did not start: toolfix_new='x' will never do."
+
+
+def test_a_port_that_the_system_refuses_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(address: object) -> None:
+        raise PermissionError(errno.EACCES, f"Permission denied (while attempting to bind on address {address})")
+
+    monkeypatch.setattr(socket, "create_server", refused)
+    with pytest.raises(click.ClickException, match=r"^port 80 cannot be used: permission denied\.$"):
+        listen(80)
 
 
 def test_a_first_start_that_fails_is_an_error() -> None:

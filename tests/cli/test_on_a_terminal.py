@@ -39,6 +39,7 @@ def typed(words: list[str], text: str, tmp_path: Path) -> str:
     [
         (["repair"], "{'a': 1}", '{"a":1}\ntoolfix: mended: single quotes.\n'),
         (["repair"], '{"a": 1}', '{"a": 1}\ntoolfix: unchanged: this is valid JSON.\n'),
+        (["filter"], "hello\x04", "hello\ntoolfix: unchanged: there is no tool call in it.\n"),
         (["filter"], "hello", "hello\ntoolfix: unchanged: there is no tool call in it.\n"),
     ],
 )

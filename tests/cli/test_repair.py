@@ -24,6 +24,15 @@ def test_a_refusal_exits_1_with_its_reason() -> None:
     assert message.startswith("toolfix: refused: ") and "cut off" in message
 
 
+def test_where_only_the_finish_is_missing_it_is_asked_for() -> None:
+    said = complaint(toolfix("repair", stdin=b"{'a': 'b'"), 1)
+    assert said == "toolfix: refused: the arguments may have been cut off inside `a` after 9 characters; " + (
+        "if the model had finished, add --finish stop."
+    )
+    for more in (["--finish", "length"], ["--finish", "stop"]):
+        assert "may have" not in complaint(toolfix("repair", *more, stdin=b'{"a": "b'), 1)
+
+
 def test_the_finish_reason_decides_what_was_cut() -> None:
     result = toolfix("repair", "--finish", "stop", stdin=b'{"a": "b"')
     assert result.stdout == b'{"a":"b"}\n'

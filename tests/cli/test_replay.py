@@ -6,6 +6,8 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.cli.commands import ROOT, complaint, toolfix
 
 RECORDING = ROOT / "recordings" / "chat" / "chat-python-dict"
@@ -47,7 +49,9 @@ def test_what_goes_up_is_checked_and_updated_too(tmp_path: Path) -> None:
     assert b"never mind" in result.stdout and b"send the call again" in result.stdout
     (copy / "request-after.json").unlink()
     assert toolfix("replay", str(copy), "--check").returncode == 1
-    assert b"wrote request-after.json" in toolfix("replay", str(copy), "--update").stdout
+    *_, wrote, counted = toolfix("replay", str(copy), "--update").stdout.splitlines()
+    assert b"wrote request-after.json" in wrote and counted == b"1 recording, 1 rewritten"
+    assert toolfix("replay", str(copy), "--update").stdout == b"1 recording, 0 rewritten\n"
     assert (copy / "request-after.json").read_bytes() == good
     (copy / "request.json").write_bytes(b"{}")
     assert toolfix("replay", str(copy), "--update").returncode == 0
@@ -58,6 +62,13 @@ def test_without_an_option_it_says_what_came_out() -> None:
     assert b"chat-python-dict: 1 mended" in toolfix("replay", str(RECORDING)).stdout
 
 
+@pytest.mark.parametrize("options", [(), ("--check",)])
+def test_a_file_without_an_answer_is_an_error(options: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "flows").touch()
+    said = complaint(toolfix("replay", str(tmp_path / "flows"), *options))
+    assert "there is no answer of a model in " in said and said.endswith("so nothing was replayed.")
+
+
 def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     assert "there is no recording at" in complaint(toolfix("replay", str(tmp_path)))
     (tmp_path / "flow.json").write_text("{}")
@@ -66,7 +77,7 @@ def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "flow.json").write_text("[]")
     assert "flow.json is not a JSON object" in complaint(toolfix("replay", str(tmp_path)), 1)
     (tmp_path / "flow.json").write_text("{oops")
-    assert "cannot be read" in complaint(toolfix("replay", str(tmp_path)), 1)
+    assert "flow.json cannot be read (Expecting property name" in complaint(toolfix("replay", str(tmp_path)), 1)
     shutil.copytree(RECORDING, tmp_path / "s")
     flow = json.loads((tmp_path / "s" / "flow.json").read_bytes())
     (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, "policy": {"toolfix_mode": "x"}}))

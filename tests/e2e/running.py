@@ -15,6 +15,7 @@ from pathlib import Path
 from .stage import ROOT
 
 PATIENCE = 60.0
+NO_ANSWER = "toolfix: no answer from a model went through the proxy"
 Run = Callable[..., subprocess.CompletedProcess[str]]
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
 

@@ -22,7 +22,7 @@ from tests.upstream import Play, Seen, Upstream, play_recording
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.recording import store
 
-from .running import PATIENCE, Run, Running, client_environment, command, curl, last_line
+from .running import NO_ANSWER, PATIENCE, Run, Running, client_environment, command, curl, last_line
 from .stage import (
     CHAT,
     DONE,
@@ -273,7 +273,7 @@ def test_a_signal_that_ends_the_command_ends_with_its_status(confdir: Path) -> N
     session.process.terminate()
     status, _, err = session.end()
     assert status == 128 + signal.SIGTERM
-    assert err == ""
+    assert err == f"{NO_ANSWER}\n"
 
 
 def test_ctrl_c_on_a_terminal_is_the_commands_own(confdir: Path) -> None:
@@ -292,7 +292,8 @@ def test_ctrl_c_on_a_terminal_is_the_commands_own(confdir: Path) -> None:
     assert process.wait(PATIENCE) == 5
     assert b"heard 1" in screen
     assert b"Traceback" not in screen
-    assert screen.rstrip().endswith(b"heard 1")
+    *_, heard, said = screen.split(b"\r\n")[:-1]
+    assert heard.endswith(b"heard 1") and said == NO_ANSWER.encode()
 
 
 # The proxy's own trouble
@@ -319,6 +320,25 @@ def test_a_bad_option_is_one_sentence(run: Run) -> None:
     assert "not an integer: much" in result.stderr.lower()
     assert "mitmdump_child" not in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_directory_of_recordings_into_which_others_can_write_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "file").touch()
+    shared.chmod(0o777)
+    result = run("echo", "never", options=("--record", str(shared)))
+    assert (result.returncode, result.stdout) == (125, "")
+    assert result.stderr.startswith("toolfix: the proxy did not start: toolfix_record=")
+    assert "can be written by others: name a directory" in result.stderr
+
+
+def test_a_bad_option_in_mitmproxys_own_file_is_one_sentence(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("toolfix_mode: obsreve\n")
+    result = run("echo", "never", options=("--set", f"confdir={tmp_path}"))
+    assert (result.returncode, result.stdout) == (125, "")
+    why = "toolfix_mode='obsreve' is not allowed: use repair, observe or off."
+    assert result.stderr == f"toolfix: the proxy did not start: {why}\n"
 
 
 def test_a_proxy_that_dies_is_said_at_once_and_comes_back(

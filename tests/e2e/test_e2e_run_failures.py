@@ -14,10 +14,8 @@ import pytest
 
 from tests.upstream import Play, Upstream
 
-from .running import Run, Running, client_environment, command, curl, last_line
+from .running import NO_ANSWER, Run, Running, client_environment, command, curl, last_line
 from .stage import CHAT, EVENT_STREAM, MENDED, Plays, arguments_of, broken_call
-
-NO_ANSWER = "toolfix: no answer from a model went through the proxy"
 
 
 def program(path: Path, lines: str) -> str:
@@ -174,10 +172,17 @@ def test_where_no_answer_came_nothing_is_said_to_be_recorded(
 # The command
 
 
-def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
+def test_a_command_that_asks_no_model_or_bypasses_the_proxy_is_told_in_one_line(run: Run) -> None:
     for status in (0, 4):
         result = run("sh", "-c", f"exit {status}", NO_PROXY="intranet.example")
-        assert (result.returncode, result.stderr) == (status, "")
+        assert (result.returncode, result.stderr) == (status, f"{NO_ANSWER}\n")
+
+
+def test_after_a_version_or_a_help_nothing_is_said(run: Run, tmp_path: Path) -> None:
+    agent = program(tmp_path / "agent", "exit 4")
+    for word in ("--version", "--help"):
+        result = run(agent, word)
+        assert (result.returncode, result.stderr) == (4, "")
 
 
 @pytest.mark.parametrize(
@@ -192,8 +197,8 @@ def test_where_nothing_was_asked_nothing_is_said(run: Run) -> None:
 def test_a_no_proxy_of_the_users_own_is_named(environ: dict[str, str], named: str, run: Run, tmp_path: Path) -> None:
     agent = program(tmp_path / "agent", "exit 3")
     result = run(agent, options=("--host", "llm.corp"), **environ)
-    said = [f"toolfix: {named}: clients bypass the proxy there. Take it out.", NO_ANSWER] if named else []
-    assert (result.returncode, result.stderr.splitlines()) == (3, said)
+    said = [f"toolfix: {named}: clients bypass the proxy there. Take it out."] if named else []
+    assert (result.returncode, result.stderr.splitlines()) == (3, [*said, NO_ANSWER])
     assert run(agent, "--version", options=("--host", "llm.corp"), **environ).stderr == ""
 
 

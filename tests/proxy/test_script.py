@@ -106,10 +106,13 @@ def test_a_bad_value_is_refused_with_a_sentence_and_the_old_one_stays(
     assert context.options.toolfix_mode == "repair"
 
 
-def test_a_misspelt_option_is_refused_with_the_one_that_was_meant(addon: Toolfix, context: taddons.context) -> None:
+@pytest.mark.parametrize("name", ["toolfix_mod", "tolfix_mode", "toolfix-mode"])
+def test_a_misspelt_option_is_refused_with_the_one_that_was_meant(
+    name: str, addon: Toolfix, context: taddons.context
+) -> None:
     """mitmproxy keeps unknown options for scripts that are loaded later, and says nothing."""
-    context.options.deferred["toolfix_mod"] = "observe"
-    with pytest.raises(exceptions.OptionsError, match=r"no option 'toolfix_mod'. Did you mean toolfix_mode\?"):
+    context.options.deferred[name] = "observe"
+    with pytest.raises(exceptions.OptionsError, match=rf"no option '{name}'. Did you mean toolfix_mode\?"):
         context.configure(addon, toolfix_shape="false")
 
 

@@ -51,9 +51,10 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
     # The demo asks over HTTP, so it cannot play the recording of a WebSocket (`toolfix replay` can).
     recordings = {recording.name: recording for recording in loaded if recording.suffix != ".jsonl"}
     if listed:
-        click.echo("What becomes of the answer, the name of the recording, and what the model or its server did:\n")
+        width = max(map(len, recordings))
+        click.echo(f"{'OUTCOME':9}  {'RECORDING':{width}}  WHAT WENT WRONG")
         for recording in recordings.values():
-            click.echo(f"{_verdict(recording):9}  {recording.name}: {recording.flow.get('title', '')}")
+            click.echo(f"{_verdict(recording):9}  {recording.name:{width}}  {recording.flow.get('title', '')}")
         return
     for name in names:
         if name not in recordings:

@@ -33,6 +33,7 @@ from .. import policy
 from ..shown import LINE, shown_lines
 from . import agents, environment, inputs
 from .agents import PRIVATE_VARIABLES, Agent
+from .inputs import DEFAULT_PORT
 from .proxy_process import ProxyProcess
 from .upstream import Play, Upstream, ask
 
@@ -59,7 +60,14 @@ Found = Iterator[Finding]
 @inputs.PORT
 @inputs.CONFDIR
 @click.option("--no-probe", is_flag=True, help="Check only; start no agent.")
-@click.option("--patience", default=30, show_default=True, metavar="SECONDS", help="How long an agent may take.")
+@click.option(
+    "--patience",
+    type=click.IntRange(1),
+    default=30,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long an agent may take.",
+)
 def doctor(agent: str | None, port: int, confdir: Path, no_probe: bool, patience: int) -> None:
     """Find out what is wrong, and print the command that fixes it.
 
@@ -85,7 +93,7 @@ def doctor(agent: str | None, port: int, confdir: Path, no_probe: bool, patience
 
 
 def _show(finding: Finding) -> None:
-    what = shown_lines(finding.what, LINE)
+    what = inputs.spelled(shown_lines(finding.what, LINE))
     if sys.stdout.isatty():
         # Between words. A fix is not wrapped, so that it can be copied.
         width = max(20, shutil.get_terminal_size().columns - len(_INDENT))
@@ -117,6 +125,10 @@ def ca(confdir: Path) -> Finding:
     try:
         environment.refuse_damage(confdir)
         if not file.is_file():
+            if not os.access(confdir if confdir.is_dir() else confdir.parent, os.W_OK):
+                return Finding(
+                    "wrong", f"mitmproxy's CA cannot be made in {confdir}, which cannot be written", elsewhere
+                )
             made = f"there is no CA in {confdir} yet: it is made on first use"
             return Finding("note", made, "toolfix env > /dev/null")
         (confdir / environment.KEY_FILE).read_bytes()
@@ -139,12 +151,29 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Finding:
             return Finding("ok", f"this shell uses the proxy on port {port}, and something listens there")
         start = f"toolfix proxy -p {port}   (in another terminal)"
         return Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
+    if taken and _is_our_own(port):
+        options = "" if port == DEFAULT_PORT else f" --port {port}"
+        return Finding(
+            "ok", f'toolfix proxy runs on port {port}; a shell uses it after eval "$(toolfix env{options})"'
+        )
     if taken:
         with socket.create_server(("127.0.0.1", 0)) as unused:
             free = unused.getsockname()[1]
         what = f"port {port} is taken; toolfix run finds a free one by itself, toolfix proxy needs another"
         return Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
     return Finding("ok", f"port {port} is free for toolfix proxy")
+
+
+def _is_our_own(port: int) -> bool:
+    """Whether `toolfix proxy` listens there: it answers at this path, be it only that it shows nobody its metrics."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=3)
+    try:
+        connection.request("GET", "/toolfix/metrics")
+        return b"toolfix" in connection.getresponse().read(4096)
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
 
 
 def _listens(host: str, port: int) -> bool:

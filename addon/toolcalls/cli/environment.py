@@ -143,7 +143,8 @@ def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
         return None
     text = environ[name]
     parts = split_url(text if "://" in text else f"http://{text}")
-    if not parts.hostname:
+    # A word alone is a mistake more often than a host: such a host has a scheme or a port with it.
+    if not parts.hostname or ("." not in parts.netloc and not parts.port and "://" not in text):
         raise BadProxy(f"{name} is not the URL of a proxy, such as http://proxy.example.com:3128.")
     if parts.scheme not in {"http", "https"}:
         shown = f"{parts.scheme}://{parts.hostname}"
@@ -302,6 +303,11 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
 
     Start the proxy itself with: toolfix proxy
     """
+    reader = shell or Path(os.environ.get("SHELL", "")).name
+    if reader in {"csh", "tcsh"}:
+        raise click.UsageError(
+            f"there are no lines for {reader}: use toolfix run -- CMD, or name another with --shell."
+        )
     before = original(os.environ)
     if unset:
         changes: Changes = {name: before.get(name) if BEFORE in os.environ else None for name in VARIABLES}
@@ -312,7 +318,7 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
         trusted = trust_for_clients(confdir, confdir, before, "--confdir DIR")
         changes = for_proxy(before, f"http://127.0.0.1:{port}", trusted)
         changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
-    line = _fish if (shell or Path(os.environ.get("SHELL", "")).name) == "fish" else _posix
+    line = _fish if reader == "fish" else _posix
     click.echo("\n".join(line(name, value) for name, value in changes.items()))
 
 

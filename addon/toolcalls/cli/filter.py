@@ -16,10 +16,11 @@ import click
 from ..call import Call
 from ..engine import AUTO, PROTOCOLS, Response, mend_whole
 from ..ids import Ids
-from ..mend.arguments import Finish
+from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..policy import Policy
+from ..proxy.session_summary import Summary
 from ..recording import store
 from ..request.request import decode, read_request, seed_of
 from ..shown import LINE, shown
@@ -70,16 +71,21 @@ def filter(
         return
     request = inputs.read_file(request_file, "the request") if request_file else b""
     if request_file and decode(request) is None:
-        inputs.remark("the request is not a JSON object: mending goes on without its tools.")
+        raise click.UsageError(f"the request {request_file!r} is not a JSON object.")
     answer = _answer(protocol, request, policy)
     before = inputs.read_stdin()
-    sys.stdout.buffer.write(mend_whole(answer, before, chunk_size or 0))
+    after = mend_whole(answer, before, chunk_size or 0)
+    # Behind the body on a terminal, the summary has a line of its own.
+    line_end = b"\n" if after and not after.endswith(b"\n") and sys.stdout.isatty() else b""
+    sys.stdout.buffer.write(after + line_end)
     sys.stdout.buffer.flush()
     for sentence in _summary(answer.outcomes) if before else ["the input is empty."]:
         inputs.remark(sentence)
     _warn(answer)
     if report:
         store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
+    if not before:
+        sys.exit(1)
 
 
 def _answer(protocol: str, request: bytes, policy: Policy) -> Response:
@@ -92,10 +98,9 @@ def _summary(calls: Sequence[Outcome]) -> list[str]:
         return ["unchanged: there is no tool call in it."]
     mended = sum(call.status == "repaired" for call in calls)
     refused = [call for call in calls if call.status == "refused"]
-    counted = "1 call" if len(calls) == 1 else f"{len(calls)} calls"
-    counts = f"{mended} mended, {len(refused)} refused, {len(calls) - mended - len(refused)} unchanged"
+    counts = Summary(calls=len(calls), mended=mended, refused=len(refused)).sentence()
     reasons = [f"refused {shown(call.name)}: {shown(call.reason)}" for call in refused[:_MOST_REASONS]]
-    return [f"{counted}: {counts}.", *reasons]
+    return [counts, *reasons]
 
 
 def _warn(answer: Response) -> None:
@@ -138,9 +143,17 @@ def _body(entry: dict[str, Any]) -> bytes:
 # The arguments of one call
 
 
+def _reason(_context: click.Context, _option: click.Parameter, word: str | None) -> str | None:
+    if word is not None and Finish.of(word) is Finish.UNKNOWN:
+        raise click.UsageError(f"--finish {word!r} is no reason why a model stops: use stop, tool_calls, length …")
+    return word
+
+
 @click.command()
 @click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
-@click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
+@click.option(
+    "--finish", metavar="REASON", callback=_reason, help="Why the model stopped: stop, tool_calls, length …"
+)
 @click.option(
     "--jsonl", is_flag=True, help='Read many, one JSON object per line: {"id", "input", "schema"?, "finish"?}'
 )
@@ -148,7 +161,8 @@ def _body(entry: dict[str, Any]) -> bytes:
 def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
     """Mend the arguments of a tool call.
 
-    Reads them on standard input and prints strict JSON. If it refuses, it prints the reason and exits with 1.
+    Reads them on standard input and prints strict JSON. If it refuses, it prints the reason and exits with 1;
+    with --jsonl the reason is in the line, and the exit status 0.
     """
     inputs.refuse_words("repair", words)
     if jsonl:
@@ -159,9 +173,14 @@ def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str
     except UnicodeDecodeError as error:
         inputs.remark(f"refused: the input is not UTF-8 (byte {error.start}).")
         sys.exit(1)
-    outcome = mend(text, _read_schema(schema) if schema else None, finish)
+    declared = _read_schema(schema) if schema else None
+    outcome = mend(text, declared, finish)
     if outcome.status == "refused":
-        inputs.remark(f"refused: {shown(outcome.reason, LINE)}." if text.strip() else "the input is empty.")
+        why = shown(outcome.reason, LINE)
+        if not finish and mend(text, declared, "stop").status != "refused":
+            why = why.replace(" were cut off", " may have been cut off")
+            why += "; if the model had finished, add --finish stop"
+        inputs.remark(f"refused: {why}." if text.strip() else "the input is empty.")
         sys.exit(1)
     end = "" if outcome.arguments.endswith("\n") else "\n"
     sys.stdout.buffer.write((outcome.arguments + end).encode("utf-8", "backslashreplace"))

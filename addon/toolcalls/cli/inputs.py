@@ -15,13 +15,19 @@ from typing import Any
 
 import click
 
-from ..policy import BadOption, Policy, check_variables, from_environment, make_policy, read_options
+from ..policy import BadOption, Policy, check_variables, from_environment, is_ours, make_policy, read_options
 from ..shown import LINE, shown_lines
 from . import own_name
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
+DEFAULT_PORT = 8080
 PORT = click.option(
-    "--port", type=click.IntRange(1, 65535), metavar="N", default=8080, show_default=True, help="The proxy's port."
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="The proxy's port.",
 )
 CONFDIR = click.option(
     "--confdir",
@@ -108,7 +114,7 @@ def policy_from(settings: Sequence[str]) -> Policy:
 
 def check_ours(settings: Sequence[str]) -> None:
     """Check our own options before a proxy is started with them."""
-    policy_from([setting for setting in settings if setting.startswith("toolfix_") or "=" not in setting])
+    policy_from([text for text in settings if "=" not in text or is_ours(text.partition("=")[0])])
 
 
 def values_of(name: str, settings: Sequence[str]) -> list[str]:

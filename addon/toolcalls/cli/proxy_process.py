@@ -17,6 +17,7 @@ from pathlib import Path
 
 import click
 
+from ..policy import LOGGED
 from .mitmdump_child import VARIABLE
 
 SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
@@ -25,9 +26,9 @@ SCRIPT = Path(__file__).resolve().parents[2] / "toolfix.py"
 CHILD = Path(__file__).with_name("mitmdump_child.py")
 
 _LISTENING = re.compile(r"listening at \S*?:(\d+)")
-_STARTUP_ERROR = re.compile(r"error in script|Errors? logged during startup|is not allowed: |cannot be written")
+_STARTUP_ERROR = re.compile(rf"error in script|Errors? logged during startup|{LOGGED}")
 _STAMP = re.compile(r"^(\[[\d:.]+\]\s*|\S*mitmdump_child\.py: )")
-_TELLING = re.compile(r"is not allowed|address already in use|cannot be written|[Uu]nknown option|[Ee]rror")
+_TELLING = re.compile(r"address already in use|[Uu]nknown option|[Ee]rror")
 _GRACE = 0.2
 _LAST_LINES = 200
 MAX_RESTARTS = 3
@@ -38,7 +39,8 @@ class ProxyFailed(click.ClickException):
 
     def __init__(self, output: str) -> None:
         lines = [line for line in (_STAMP.sub("", line).strip() for line in output.splitlines()) if line]
-        telling = next((line for line in lines if _TELLING.search(line)), lines[-1] if lines else "it said nothing")
+        ours = [line.removeprefix(LOGGED) for line in lines if line.startswith(LOGGED)]
+        telling = [*ours, *filter(_TELLING.search, lines), *lines[-1:], "it said nothing"][0]
         self.why = telling.rstrip(".") + "."
         super().__init__(f"the proxy did not start: {self.why}")
 
@@ -158,8 +160,10 @@ def listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as error:
-        why = "taken" if error.errno == errno.EADDRINUSE else f"not to be had ({error.strerror})"
-        words = f"port {port} is {why}: leave --port out for a free one, or name another."
+        if error.errno == errno.EADDRINUSE:
+            words = f"port {port} is taken: leave --port out for a free one, or name another."
+        else:
+            words = f"port {port} cannot be used: {os.strerror(error.errno or 0).lower()}."
         raise click.ClickException(words) from None
 
 
@@ -189,14 +193,15 @@ class Keeper:
         self._listener.close()
 
     def _keep(self) -> None:
-        failing = "requests of the agent will fail from now on."
+        failing = "the agent's requests will fail from now on."
         for left in range(MAX_RESTARTS, -1, -1):
             status = self._proxy.wait()
             with self._changing:
                 if self._stopping:
                     return
                 if not self._proxy.port and status > 0:
-                    self._say(f"the proxy does not start, {failing} {ProxyFailed(self._proxy.output).why}")
+                    why = ProxyFailed(self._proxy.output).why
+                    self._say(f"the proxy could not be started, so the agent's requests will fail: {why}")
                     break
                 how = f"signal {-status}" if status < 0 else f"exit status {status}"
                 last = "answers under way are lost. Starting it again." if left else failing

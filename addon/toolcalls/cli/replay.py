@@ -36,13 +36,14 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
     sources = [source for path in paths for source in _sources(Path(path), files=True)]
     if write and any(source.is_file() for source in sources):
         raise click.UsageError("--update writes into recordings; flow files and HAR files stay as they are.")
-    count = 0
+    count = updated = 0
     changed: list[tuple[Path, list[str]]] = []
     try:
         for recording in (recording for source in sources for recording in _loaded(source)):
             count += 1
             replayed = replay_one(recording)
             if write and (written := update(replayed)):
+                updated += 1
                 click.echo(f"{shown(str(recording.directory), LINE)}: wrote {' and '.join(written)}")
                 replayed = replay_one(store.load(recording.directory))
             if check and (drift := replayed.drift):
@@ -51,10 +52,16 @@ def replay(paths: tuple[str, ...], check: bool, write: bool) -> None:
                 click.echo(f"{shown(str(recording.directory), LINE)}: {summary(replayed.calls)}")
     except (store.NoRecording, BadOption) as error:
         raise click.ClickException(str(error)) from None
+    if not count:
+        raise click.UsageError(
+            f"there is no answer of a model in {' '.join(map(repr, paths))}, so nothing was replayed."
+        )
+    recordings = "1 recording" if count == 1 else f"{count} recordings"
+    if write:
+        click.echo(f"{recordings}, {updated} rewritten")
     if check:
         for directory, drift in changed:
             _show(directory, drift)
-        recordings = "1 recording" if count == 1 else f"{count} recordings"
         click.echo(f"{recordings}, {len(changed)} changed", err=bool(changed))
         sys.exit(1 if changed else 0)
 
@@ -91,6 +98,7 @@ def _loaded(source: Path) -> Iterator[Recording]:
 def report(directory: str, output: str) -> None:
     """Write one self-contained page: every call, before and after."""
     found = _sources(Path(directory), files=False)
+    inputs.refuse_unwritable("-o", Path(output))
     skipped: list[str] = []
     text = page(Path(directory), skipped.append)
     for sentence in skipped:

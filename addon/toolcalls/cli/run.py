@@ -137,7 +137,8 @@ def _run(
     try:
         # What cannot be checked here must not fail in the middle of the session.
         unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
-        keeper.start(at_once=bool(unchecked or recorded or options.verbose))
+        configured = any((confdir / name).exists() for name in ("config.yaml", "config.yml"))
+        keeper.start(at_once=bool(unchecked or configured or recorded or options.verbose))
         if options.reverse:
             changes = environment.for_reverse(environ, keeper.url, _reverse(options.reverse)[1])
             base = changes["OPENAI_BASE_URL"]
@@ -149,7 +150,9 @@ def _run(
         keeper.stop()
     session = session_summary.read(summary)
     where = _report(session, options, recorded)
-    _tell(session, where, _bypassed(session, command, options, environ), explained=options.verbose)
+    asks_nothing = bool({"-h", "--help", "-v", "-V", "--version"} & set(command))
+    bypassed = "" if asks_nothing else _bypassed(session, command, options, environ)
+    _tell(session, where, bypassed, explained=options.verbose, asks_nothing=asks_nothing)
     return status
 
 
@@ -220,9 +223,8 @@ def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str
 
 
 def _bypassed(session: Summary, command: Sequence[str], options: RunOptions, environ: Mapping[str, str]) -> str:
-    """How the command may have bypassed the proxy, if no answer came through it and more than its help was wanted."""
-    asks_nothing = {"-h", "--help", "-v", "-V", "--version"} & set(command)
-    if session.answers or session.warnings or asks_nothing or options.reverse:
+    """How the command may have bypassed the proxy, if no answer came through it."""
+    if session.answers or session.warnings or options.reverse:
         return ""
     for name in environment.NO_PROXY:
         if hidden := environment.hiding_models(environ, name, options.hosts):
@@ -231,7 +233,8 @@ def _bypassed(session: Summary, command: Sequence[str], options: RunOptions, env
     return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
 
 
-def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> None:
+def _tell(session: Summary, where: str, bypassed: str, *, explained: bool, asks_nothing: bool) -> None:
+    """Say what was mended, or why there was no answer. After `claude --version` there is nothing to say."""
     sentences = session.warnings[:SHOWN_SENTENCES]
     if session.answers:
         summary = session.sentence()
@@ -240,8 +243,8 @@ def _tell(session: Summary, where: str, bypassed: str, *, explained: bool) -> No
     else:
         sentences += [*session.reasons[:SHOWN_SENTENCES], *filter(None, [bypassed])]
         summary = "no answer from a model went through the proxy"
-        if not (sentences or where):
-            return  # No model was asked: there is nothing to say after `toolfix run -- claude --version`.
+        if asks_nothing and not (sentences or where):
+            return
     for sentence in (*sentences, f"{summary}: {where}" if where else summary):
         remark(sentence)
 
@@ -298,7 +301,9 @@ _WORDY = re.compile(r"-v+|--verb(?:o|os|ose)?")
 """mitmdump's own meaning of it also prints every request with its headers, keys included, whatever else is set."""
 _PORT = re.compile(r"^--port(?==|$)")
 """mitmdump's `--listen-port`, under the name that `toolfix run` has for it."""
-_TAKEN = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?address already in use")
+_NO_PORT = re.compile(
+    r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?(address already in use|permission denied)"
+)
 """Since Python 3.13 the message repeats the number of the error."""
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
@@ -363,8 +368,10 @@ class _Hint(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self.silent = False
         said = record.getMessage()
-        if taken := _TAKEN.search(said):
-            remark(f"port {taken[1]} is taken: name another with --port.")
+        if found := _NO_PORT.search(said):
+            taken = found[2] == "address already in use"
+            why = "is taken: name another with --port." if taken else f"cannot be used: {found[2]}."
+            remark(f"port {found[1]} {why}")
         if not (found := _LISTENING.search(said)):
             return
         port = found[1]

@@ -73,7 +73,7 @@ class Settings:
             self._allow(self.patterns)
         if any(name.startswith(policy.PREFIX) for name in names) or "mode" in names:
             # mitmproxy keeps options that nobody declared, in case a script declares them later.
-            misspelt = {name: "" for name in ctx.options.deferred if name.startswith(policy.PREFIX)}
+            misspelt = {name: "" for name in ctx.options.deferred if policy.is_ours(name)}
             self._read({**misspelt, **{name: getattr(ctx.options, name) for name in policy.BY_NAME}})
 
     def _read(self, texts: dict[str, str]) -> None:

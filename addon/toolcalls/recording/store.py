@@ -145,8 +145,14 @@ def load(directory: Path) -> Recording:
         file = directory / name
         return file.read_bytes() if file.is_file() else None
 
+    def parsed(name: str, text: bytes) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            raise NoRecording(f"{directory / name} cannot be read ({error}): record it again.") from error
+
     try:
-        flow = json.loads((directory / "flow.json").read_bytes())
+        flow = parsed("flow.json", (directory / "flow.json").read_bytes())
         if not isinstance(flow, dict):
             raise NoRecording(f"{directory / 'flow.json'} is not a JSON object: record it again.")
         for name, kind in {"policy": dict, "refusals": dict, "given_back": dict, "chunks": list}.items():
@@ -165,7 +171,7 @@ def load(directory: Path) -> Recording:
             request=read("request.json") or b"",
             before=before,
             after=read(f"after{suffix}"),
-            calls=None if calls is None else json.loads(calls),
+            calls=None if calls is None else parsed("calls.json", calls),
             suffix=suffix,
             request_after=read(REQUEST_AFTER),
         )
