@@ -241,6 +241,74 @@ def test_with_the_option_off_nothing_is_paired() -> None:
     assert mend("chat", sent, others) is None, "a tool that the user left out"
 
 
+OLD_FORM = {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}}
+OLD_RESULT = {"role": "function", "name": "read", "content": "the old form"}
+
+
+@pytest.mark.parametrize(
+    ("came", "goes", "steps"),
+    [
+        pytest.param(
+            [user(), calls("a"), OLD_FORM, tool("a"), OLD_RESULT, user()],
+            [user(), calls("a"), tool("a"), OLD_FORM, OLD_RESULT, user()],
+            {"result moved": 1},
+            id="behind a call of the old form",
+        ),
+        pytest.param(
+            [user(), calls("a"), tool("a"), OLD_FORM, OLD_RESULT, tool("a"), user()],
+            [user(), calls("a"), tool("a"), OLD_FORM, OLD_RESULT, user()],
+            {"repeated result": 1},
+            id="a second one behind a call of the old form",
+        ),
+        pytest.param(
+            [user(), calls("a"), calls("srvtoolu_1"), tool("srvtoolu_1"), tool("a"), user()],
+            [user(), calls("a"), tool("a"), calls("srvtoolu_1"), tool("srvtoolu_1"), user()],
+            {"result moved": 1},
+            id="behind a call of the host",
+        ),
+    ],
+)
+def test_the_result_of_a_call_is_found_in_a_turn_that_is_left_alone(
+    came: list[Json], goes: list[Json], steps: dict[str, int]
+) -> None:
+    with pytest.raises(Rejected):
+        strict_hosts.openai_chat({"messages": came})
+    after, done = up("chat", {"messages": came})
+    assert (after["messages"], done) == (goes, steps)
+    strict_hosts.openai_chat(after)
+
+
+def test_a_call_whose_result_may_be_that_of_another_is_not_cancelled() -> None:
+    came = [user(), calls("a"), user(), calls("srvtoolu_1", "a"), tool("srvtoolu_1"), user(), tool("a"), user()]
+    assert mend("chat", json.dumps({"messages": came}).encode()) is None
+
+
+def test_words_of_a_lost_result_wait_until_results_that_stay_have_passed() -> None:
+    others = make_policy(read_options({"toolfix_tools": "^bash$"}))
+    came = [user(), calls("a"), user(), tool("gone", "42"), tool("a"), says()]
+    changed = mend("chat", json.dumps({"messages": came}).encode(), others)
+    assert changed is not None
+    kept = tool("a", f"result of a\n\n{LOST}:\n42")
+    assert json.loads(changed.body)["messages"] == [user(), calls("a"), user(), kept, says()]
+
+
+@pytest.mark.parametrize("nothing", [NOTHING, " "])
+def test_a_lost_result_without_words_goes_silently(nothing: Any) -> None:
+    empty = tool("gone", nothing)
+    for before in ([user()], [user(), calls("a"), tool("a")]):
+        after, steps = up("chat", {"messages": [*before, empty, says()]})
+        assert after["messages"] == [*before, says()]
+        assert steps == {"result without a call": 1}
+    after, _ = up("chat", {"messages": [says("Hi."), empty, says()]})
+    assert after["messages"] == [says("Hi."), user(f"{LOST} stood here."), says()], "something has to stand there"
+    lost = {**result("gone"), "content": None if nothing is NOTHING else nothing}
+    after, _ = up("messages", {"messages": [user(), uses("a"), turn(result("a"), lost), says(), user()]})
+    assert after["messages"] == [user(), uses("a"), turn(result("a")), says(), user()]
+    item_of = {**output("gone"), "output": "" if nothing is NOTHING else nothing}
+    after, _ = up("responses", {"input": [user(), item_of, says()]})
+    assert after["input"] == [user(), says()]
+
+
 # Messages
 
 
@@ -636,6 +704,110 @@ def test_responses_histories_that_hosts_reject(came: list[Json], goes: list[Json
     assert after["input"] == goes
     assert done == steps
     strict_hosts.openai_responses(after)
+
+
+def other_kind(kind: str) -> tuple[Json, Json]:
+    """A call of a kind for which no output can be made up, and its output."""
+    answer = "tool_search_output" if kind == "tool_search_call" else f"{kind}_output"
+    return {"type": kind, "call_id": "s", "id": "x_1"}, {"type": answer, "call_id": "s", "output": []}
+
+
+OTHER_KINDS = ("local_shell_call", "shell_call", "tool_search_call", "computer_call", "apply_patch_call")
+READ_ONLY = make_policy(read_options({"toolfix_tools": "^read$"}))
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_outputs_behind_calls_of_another_kind_are_found(kind: str) -> None:
+    call, answer = other_kind(kind)
+    for items in (
+        [user(), item("a"), user(), call, answer, output("a")],
+        [user(), item("a"), item("b"), output("b"), call, answer, output("a"), user()],
+    ):
+        strict_hosts.openai_responses({"input": items})
+        assert mend("responses", json.dumps({"input": items}).encode()) is None
+
+
+def second_output(words: str) -> Json:
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"{SECOND}:\n{words}"}]}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_calls_of_another_kind_hinder_no_mend(kind: str) -> None:
+    call, answer = other_kind(kind)
+    shell = [call, answer]
+    for came, goes, steps in (
+        ([call, item("b"), answer], [call, item("b"), answer, output("b", CANCELLED)], {"cancelled call": 1}),
+        ([*shell, output("z")], [*shell, lost_output("result of z")], {"result without a call": 1}),
+        (
+            [call, item("b"), answer, output("b"), output("b", "2")],
+            [call, item("b"), answer, output("b"), second_output("2")],
+            {"another result": 1},
+        ),
+        ([*shell, *shell], [*shell, answer], {"repeated message": 1}),
+    ):
+        with pytest.raises(Rejected):
+            strict_hosts.openai_responses({"input": [user(), *came, user()]})
+        after, done = up("responses", {"input": [user(), *came, user()]})
+        assert after["input"] == [user(), *goes, user()]
+        assert done == steps
+
+
+def test_calls_that_share_an_id_hinder_no_other_mend() -> None:
+    both = [item("a"), item("a", arguments='{"n": 1}'), output("a")]
+    after, steps = up("responses", {"input": [user(), *both, output("b"), user()]})
+    assert after["input"] == [user(), *both, lost_output("result of b"), user()]
+    assert steps == {"result without a call": 1}
+
+
+def test_a_tool_that_the_user_left_out_hinders_no_mend_of_another() -> None:
+    other = item("b", name="bash")
+    healthy = [user(), item("a"), user(), other, output("b"), output("a")]
+    assert mend("responses", json.dumps({"input": healthy}).encode(), READ_ONLY) is None
+    changed = mend("responses", json.dumps({"input": [user(), item("a"), other, output("b")]}).encode(), READ_ONLY)
+    assert changed is not None
+    assert json.loads(changed.body)["input"] == [user(), item("a"), other, output("b"), output("a", CANCELLED)]
+
+
+def test_a_result_behind_the_calls_of_a_tool_that_the_user_left_out_is_found() -> None:
+    bash = uses("b")
+    bash["content"][0]["name"] = "bash"
+    came = [user(), uses("a"), user("And?"), bash, turn(result("b"), result("a")), says(), user()]
+    changed = mend("messages", json.dumps({"messages": came}).encode(), READ_ONLY)
+    assert changed is not None
+    assert changed.steps == {"result moved": 1}
+    goes = [user(), uses("a"), turn(result("a")), user("And?"), bash, turn(result("b")), says(), user()]
+    assert json.loads(changed.body)["messages"] == goes
+
+    def part(kind: str, identity: str, name: str, **more: Any) -> Json:
+        return {kind: {"id": identity, "name": name, **more}}
+
+    def content(role: str, *parts: Json) -> Json:
+        return {"role": role, "parts": [*parts]}
+
+    read, ran = (part("functionCall", *one, args={}) for one in (("a", "read"), ("b", "bash")))
+    of_read, of_ran = (part("functionResponse", *one, response={}) for one in (("a", "read"), ("b", "bash")))
+    asked = content("user", {"text": "And?"})
+    contents = [asked, content("model", read), asked, content("model", ran), content("user", of_ran, of_read)]
+    changed = mend("gemini", json.dumps({"contents": contents}).encode(), READ_ONLY)
+    assert changed is not None
+    assert changed.steps == {"result moved": 1}
+    goes = [asked, content("model", read), content("user", of_read), asked, content("model", ran)]
+    assert json.loads(changed.body)["contents"] == [*goes, content("user", of_ran)]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [said("1"), [{"type": "web_search_call", "id": "ws_1", "status": "completed"}]],
+    ids=["said", "searched"],
+)
+def test_an_output_is_put_behind_its_call_and_not_behind_what_the_model_did_next(between: list[Json]) -> None:
+    later = [*between, item("c"), output("c"), user()]
+    after, steps = up("responses", {"input": [user(), item("a"), *later]})
+    assert after["input"] == [user(), item("a"), output("a", CANCELLED), *later]
+    assert steps == {"cancelled call": 1}
+    after, steps = up("responses", {"input": [user(), output("a"), item("a"), *later]})
+    assert after["input"] == [user(), item("a"), output("a"), *later]
+    assert steps == {"result moved": 1}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,6 @@ from .change import Change
 from .chat import SERVER_CALLS
 from .history import (
     CANCELLED,
-    LATE,
     Json,
     MessageHistory,
     PastCall,
@@ -89,10 +88,10 @@ class BlockHistory(MessageHistory):
             return [message, *own] if blocks else own
         return [message, *own]
 
-    def fill(self, order: list[Json], words: str, following: Json) -> None:
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         ends = not following or following.get("role") == self.model
         if words or (ends and (not order or order[-1].get("role") == self.model)):
-            order.append({"role": "user", self.inside: [self.of_user(words or LATE)]})
+            order.append({"role": "user", self.inside: [self.of_user(words or instead)]})
 
 
 class MessagesHistory(BlockHistory):

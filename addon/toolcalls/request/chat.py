@@ -12,7 +12,7 @@ from typing import Any
 from ..payload import string_of
 from .answered import EXTRA, has_reasoning
 from .change import Change
-from .history import LATE, Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, with_words
+from .history import Json, MessageHistory, PastCall, PastResult, Said, Turn, objects_in, with_words
 
 SERVER_CALLS = "srvtoolu_"
 """How Anthropic's ids of calls begin that the host runs and answers itself; gateways keep them over Chat."""
@@ -65,19 +65,24 @@ class ChatHistory(MessageHistory):
 
     # Pairs
 
+    def takes_result(self, call: PastCall) -> bool:
+        # A call of the old form has no id, and its result is no tool message.
+        return call.entry is not call.home.get("function_call")
+
     def is_clear(self, turn: Turn) -> bool:
         own = not any(call.id.startswith(SERVER_CALLS) for call in turn.calls)
         return own and (not turn.calls or all(result.id for result in turn.results))
 
-    def fill(self, order: list[Json], words: str, following: Json) -> None:
-        if following.get("role") == "tool":
-            return
+    def can_be_filled(self, following: Json) -> bool:
+        return following.get("role") not in ("tool", "function")
+
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         before = order[-1] if order else {}
         if not _takes_words(before) and _takes_words(following):
             following["content"] = with_words(following["content"], words, before=True)
         elif not _takes_words(before) and before.get("role") not in ("tool", "function"):
-            order.append({"role": "user", "content": words or LATE})
-        else:
+            order.append({"role": "user", "content": words or instead})
+        elif words:
             before["content"] = with_words(before.get("content"), words)
 
 

@@ -27,6 +27,7 @@ CANCELLED = (
 )
 """The result of a call that has none."""
 LATE = "[toolfix] The result that stood here is with its call, further up."
+LOST = "[toolfix] The result of a call that is no longer part of this conversation"
 BETWEEN = "\n\n"
 """Between the words of a message and those that are added."""
 _NOT_COMPARED = ("id", "call_id", "status", "cache_control")
@@ -52,6 +53,8 @@ class PastCall:
     """What it has in common with its result: the id, or what tells it apart in its turn; empty if unknown."""
     result: PastResult | None = None
     """The result in its position, once that is known."""
+    left: bool = False
+    """It gets no result: nobody knows which one is its, or its tool is not mended."""
 
     @property
     def name(self) -> Any:
@@ -113,6 +116,8 @@ class Turn:
     """Words follow: of the user, or of the model without a call."""
     answered: bool = False
     """Words of the user follow, so further results are displaced."""
+    left: bool = False
+    """Its calls get no results."""
 
     def entries(self) -> list[PastCall | PastResult]:
         return [*self.calls, *self.results]
@@ -179,6 +184,8 @@ class History(ABC):
                 self.turns.append(turn)
             if turn is not None:
                 self._add(said, entry, turn, known)
+            if self.results_anywhere and said.role == "model" and not said.calls:
+                turn = None
             if self.turns and said.speaks and not said.calls:
                 self.turns[-1].spoken = True
                 if self.turn_is_message:
@@ -241,6 +248,10 @@ class History(ABC):
 
     def is_clear(self, turn: Turn) -> bool:
         """Whether the client runs the calls of this turn, and it can be told which of them its results answer."""
+        return True
+
+    def takes_result(self, call: PastCall) -> bool:
+        """Whether the client answers this call with a result of the usual kind, which can be made up."""
         return True
 
     def tell_apart(self, turn: Turn) -> None:
@@ -336,25 +347,28 @@ class MessageHistory(History):
         said: list[str] = []
         """Words for which there was no place yet."""
         gap = False
-        for message in self.entries:
-            written = self.written(message, gone, behind)
-            if written and (gap or said):
-                self.fill(order, BETWEEN.join(said), written[0])
+        for message in [*self.entries, {}]:
+            written = self.written(message, gone, behind) if message else [message]
+            if written and (gap or said) and self.can_be_filled(written[0]):
+                instead = f"{LOST} stood here." if said else LATE
+                self.fill(order, BETWEEN.join(filter(None, said)), instead, written[0])
                 gap, said = False, []
             order += written
             gap = gap or not written
             said += words.get(id(message), ())
-        if gap or said:
-            self.fill(order, BETWEEN.join(said), {})
-        self.entries[:] = order
+        self.entries[:] = order[:-1]
 
     def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
         """A message without what is gone, and the messages with what is added behind it."""
         return spread([message], gone, behind)
 
+    def can_be_filled(self, following: Json) -> bool:
+        """Whether words of the user may stand before this message."""
+        return True
+
     @abstractmethod
-    def fill(self, order: list[Json], words: str, following: Json) -> None:
-        """Put words of the user behind `order`, or say why nothing stands there if no host takes that.
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+        """Put words of the user behind `order`; without any, `instead` if no host takes that nothing stands there.
 
         `following`: the next message, empty at the end.
         """

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence, Set
 
 from ..mend.strict import write
 from .change import Change
-from .history import History, Json, PastCall, PastResult, Turn
+from .history import LOST, History, Json, PastCall, PastResult, Turn
 
-_LOST = "[toolfix] The result of a call that is no longer part of this conversation"
 _SECOND = "[toolfix] Another result of a call that has one already"
 
 
@@ -62,26 +61,33 @@ def _copies(history: History, change: Change, leaving: Set[int]) -> list[PastCal
 
 def _pair(history: History, change: Change) -> None:
     """Put all results where they belong."""
-    turns, unclear = _clear_turns(history, change)
-    strays = [stray for stray in _strays(turns, history) if stray[1].pair not in unclear]
+    unclear = _leave_alone(history, change)
+    turns = history.turns
+    shared = Counter(pair for turn in turns for pair in {call.pair for call in turn.calls if not call.left})
+    found = _strays(history)
+    strays = [
+        (turn, result)
+        for turn, result in found
+        if result.pair not in unclear and (result.pair in shared or not turn.left)
+    ]
+    held = {result.pair for _, result in found} & unclear
+    """What calls have in common of which nobody knows whether a result is theirs."""
     first = {result.pair: result for _, result in reversed(strays)}
-    shared = Counter(pair for turn in turns for pair in {call.pair for call in turn.calls})
     answers: dict[str, list[PastResult]] = defaultdict(list)
     """The results that calls have or get, by what they have in common."""
     lacking: list[str] = []
     moved: dict[int, PastResult] = {}
     behind: dict[int, list[Json]] = defaultdict(list)
-    for turn in turns:
-        for call in turn.calls:
-            result = call.result or (first.get(call.pair) if shared[call.pair] == 1 else None)
-            if result is None:
-                lacking.append(call.pair)
-                behind[id(turn.end)].append(history.cancelled(call))
-                continue
+    for turn, call in ((one, call) for one in turns for call in one.calls if not call.left):
+        result = call.result or (first.get(call.pair) if shared[call.pair] == 1 else None)
+        if result is not None:
             answers[call.pair].append(result)
             if result.displaced or call.result is None:
                 moved[id(result.entry)] = result
                 behind[id(turn.end)].append(result.entry)
+        elif call.pair not in held:
+            lacking.append(call.pair)
+            behind[id(turn.end)].append(history.cancelled(call))
     change.count("cancelled call", len(lacking))
     change.count("result moved", len(moved))
     left = [stray for stray in strays if id(stray[1].entry) not in moved]
@@ -89,40 +95,51 @@ def _pair(history: History, change: Change) -> None:
     history.rewrite({*moved, *(id(result.entry) for _, result in left)}, behind, words, change)
 
 
-def _clear_turns(history: History, change: Change) -> tuple[list[Turn], set[str]]:
-    """The turns whose calls may get results, and the calls of all others, which are left alone."""
-    clear: list[Turn] = []
+def _leave_alone(history: History, change: Change) -> set[str]:
+    """Mark the calls that get no result; returns what they have in common with their results, which stay too.
+
+    Where results have to follow their turn, a turn is left as a whole.
+    """
     unclear: set[str] = set()
     for turn in history.turns:
         history.tell_apart(turn)
-        pairs = [call.pair for call in turn.calls]
-        ours = all(pairs) and all(change.touches(call.name) for call in turn.calls)
+    for turns in [history.turns] if history.results_anywhere else [[turn] for turn in history.turns]:
+        calls = [call for turn in turns for call in turn.calls]
+        called = Counter(call.pair for call in calls)
         # If calls have the same id, it takes a result for each to tell which of them is answered.
-        told = len(set(pairs)) == len(pairs) or not Counter(pairs) - Counter(one.pair for one in turn.results)
-        if ours and told and history.is_clear(turn):
-            clear.append(turn)
-        else:
-            unclear.update(filter(None, pairs))
-    return clear, unclear
+        short = called - Counter(one.pair for turn in turns for one in turn.results)
+        for call in calls:
+            told = called[call.pair] == 1 or call.pair not in short
+            call.left = not (call.pair and told and change.touches(call.name) and history.takes_result(call))
+        if not history.results_anywhere:
+            turn, clear = turns[0], [not call.left for call in calls if history.takes_result(call)]
+            turn.left = not (all(clear) and history.is_clear(turn))
+            for call in calls:
+                call.left = call.left or turn.left
+        unclear.update(call.pair for call in calls if call.left and call.pair)
+    return unclear
 
 
-def _strays(turns: Sequence[Turn], history: History) -> list[tuple[Turn, PastResult]]:
+def _strays(history: History) -> list[tuple[Turn, PastResult]]:
     """Give each call the result in its position; returns all other results, with the turns in which they are."""
     strays: list[tuple[Turn, PastResult]] = []
     waiting: dict[str, deque[PastCall]] = defaultdict(deque)
-    for turn in turns:
+    for turn in history.turns:
         if not history.results_anywhere:
             waiting.clear()
         own = set(map(id, turn.calls))
         for call in turn.calls:
             waiting[call.pair].append(call)
         for result in turn.results:
-            if not waiting[result.pair]:
-                strays += [(turn, result)] if result.pair else []
-                continue
-            call = waiting[result.pair].popleft()
-            call.result = result
-            if id(call) in own and not result.displaced:
+            here = not result.pair
+            if result.pair:
+                if not waiting[result.pair]:
+                    strays.append((turn, result))
+                    continue
+                answered = waiting[result.pair].popleft()
+                answered.result = result
+                here = id(answered) in own
+            if here and not result.displaced:
                 turn.end, turn.home = result.entry, result.home
             result.displaced = result.displaced and not history.results_anywhere
     return strays
@@ -137,6 +154,7 @@ def _words_of(
 ) -> dict[int, list[str]]:
     """The words of the results that go, by the identity of the message or item behind which they are kept.
 
+    Of a result without words they are empty.
     `answers`: the results that calls have or get. `lacking`: the calls that get none.
     """
     pairs = {result.pair for _, result in left}
@@ -154,8 +172,8 @@ def _words_of(
         known[result.pair].add(said)
         steps["another result" if second else "result without a call"] += 1
         place = turn.home if turn.calls and not result.displaced else result.home
-        what = _SECOND if second else _LOST
-        words[id(place)].append(f"{what}:\n{said}" if said.strip() else f"{_LOST} stood here.")
+        what = _SECOND if second else LOST
+        words[id(place)].append(f"{what}:\n{said}" if said.strip() else "")
     for step, times in steps.items():
         change.count(step, times)
     return words

@@ -8,12 +8,11 @@ a `custom_tool_call` has no JSON.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Set
 
 from ..payload import string_of
 from .change import Change
-from .history import CANCELLED, History, Json, PastCall, PastResult, Said, Turn, remove, same
+from .history import CANCELLED, History, Json, PastCall, PastResult, Said, Turn, objects_in, remove, same
 
 _OUTPUT = "_output"
 OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -35,9 +34,6 @@ class ResponsesHistory(History):
         """The item before is reasoning, or a call behind it."""
         super().read()
         self._has_lost_reasoning = self._has_lost_reasoning or self._reasoning_before
-        ids = [call.id for turn in self.turns for call in turn.calls]
-        self._repeated_ids = Counter(ids) - Counter(set(ids)) if len(set(ids)) < len(ids) else Counter[str]()
-        """How many calls with an id are too many."""
 
     def read_message(self, number: int, message: Json) -> Said:
         kind, identity = string_of(message.get("type")), message.get("call_id")
@@ -93,16 +89,12 @@ class ResponsesHistory(History):
         return not (self._is_kept_by_server() or any(map(_is_reference, self.entries)))
 
     def has_oddities(self) -> bool:
+        called = [call.id for turn in self.turns for call in turn.calls]
         known = [item["id"] for item in self.entries if type(item) is dict and "id" in item and string_of(item["id"])]
-        return self._has_lost_reasoning or bool(self._repeated_ids) or len(set(known)) < len(known)
+        return self._has_lost_reasoning or len(set(called)) < len(called) or len(set(known)) < len(known)
 
-    def is_clear(self, turn: Turn) -> bool:
-        """Calls that share an id are clear if each has its output."""
-        if any(call.entry["type"] not in OUTPUTS for call in turn.calls):
-            return False
-        shared = {call.id for call in turn.calls} & self._repeated_ids.keys()
-        answered = Counter(one.id for each in self.turns for one in each.results) if shared else Counter[str]()
-        return all(answered[identity] > self._repeated_ids[identity] for identity in shared)
+    def takes_result(self, call: PastCall) -> bool:
+        return call.entry["type"] in OUTPUTS
 
     def tell_apart(self, turn: Turn) -> None:
         super().tell_apart(turn)
@@ -111,10 +103,11 @@ class ResponsesHistory(History):
                 result.pair = ""
 
     def repeated(self, change: Change) -> list[Json]:
-        """The items, other than calls, that have a server's id and repeat an earlier item."""
+        """The items, other than calls and their outputs, that have a server's id and repeat an earlier item."""
         first: dict[str, Json] = {}
-        own = [self.entries[one.number] for one in self.messages if not (one.calls or one.results)]
-        items = [item for item in own if string_of(item.get("id"))]
+        paired = {*OUTPUTS, *OUTPUTS.values()}
+        named = [item for item in objects_in(self.entries) if string_of(item.get("id"))]
+        items = [item for item in named if item.get("type") not in paired]
         return [one for one in items if (before := first.setdefault(one["id"], one)) is not one and same(one, before)]
 
     def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
@@ -132,7 +125,8 @@ class ResponsesHistory(History):
         order: list[Json | str | None] = []
         """Words of the user as texts, and None for what is gone."""
         for item in self.entries:
-            order += [None if id(item) in gone else item, *behind.get(id(item), ()), *words.get(id(item), ())]
+            said = filter(None, words.get(id(item), ()))
+            order += [None if id(item) in gone else item, *behind.get(id(item), ()), *said]
         self.entries[:] = _with_reasoning_in_place(order, change)
 
 
