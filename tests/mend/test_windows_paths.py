@@ -93,6 +93,32 @@ def test_a_path_whose_backslashes_are_no_escapes_is_kept_as_it_is(string: str) -
         assert value["command"] == string
 
 
+@pytest.mark.parametrize("finish", Finish)
+@pytest.mark.parametrize(
+    "string",
+    [
+        r"cd C:\(x)\temp && dir",
+        r"cd C:\(old)\new",
+        r"cd C:\(x)\u00e9",
+        r"cd C:\#1\t",
+        r"cd C:\n1\docs",
+        r"cd C:\(my files)\temp && dir",
+        r"type C:\[app]\readme.md",
+        r"copy a.txt C:\!inbox\new.txt",
+        r"cd \"C:\(my files)\temp\" && dir",
+        r"cd 'C:\(my files)\temp'",
+    ],
+)
+def test_a_folder_that_begins_with_a_mark_is_one_of_a_path_too(string: str, finish: Finish) -> None:
+    for form in ('{{"command": "{}", "timeout": 3}}', '{{"command": "{}",}}', '{{command: "{}"}}'):
+        assert mend_arguments(form.format(string), finish).status == "refused"
+
+
+@pytest.mark.parametrize("string", [r"cd C:\(x)\bin && dir", r"type C:\[app]\docs.md"])
+def test_a_folder_that_begins_with_a_mark_is_kept_as_it_is(string: str) -> None:
+    assert mended(f'{{"command": "{string}", "timeout": 3}}').value == {"command": string, "timeout": 3}
+
+
 def test_quotes_around_a_path_are_still_escaped() -> None:
     assert mended(r'{"command": "cd \"C:\Program Files\" && dir"}').value == {
         "command": r'cd "C:\Program Files" && dir'

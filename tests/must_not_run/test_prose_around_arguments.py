@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.must_not_run.arguments_on_wires import always_runs_with, mended, never_runs
+from toolcalls.mend.arguments import Finish, mend_arguments
 
 CALL = '{"command": "rm -rf build"}'
 VALUE = {"command": "rm -rf build"}
@@ -188,3 +191,23 @@ def test_a_stray_quote_behind_an_object_without_texts_is_dropped(text: str) -> N
 def test_a_stray_quote_that_may_end_a_text_is_not() -> None:
     assert never_runs('{"command": "echo "}"')
     assert never_runs('{"limit": 5}"}')
+
+
+@pytest.mark.parametrize("last", ["5", "-1.5", "true", "false", "null", "[]", "[1, 2]", "{}", '{"a": 1}'])
+def test_a_stray_quote_behind_a_last_value_without_quotes_is_dropped(last: str) -> None:
+    call = f'{{"command": "ls", "x": {last}}}'
+    for text in (f'{call}"', f"{call}\n'", f"'{call}'", f'"{call}"', f"“{call}”"):
+        assert mend_arguments(text, Finish.COMPLETE).value == json.loads(call), text
+        for finish in (Finish.CUT, Finish.UNKNOWN):
+            assert mend_arguments(text, finish).status == "refused", text
+    for text in (f'{call}""', f'{call}"}}', f'{call}" // no', f'{call[:-1]}"}}', f'{call[:-1]}"'):
+        assert mend_arguments(text, Finish.COMPLETE).status == "refused", text
+
+
+@pytest.mark.parametrize("text", ["({})", "({});", "(\n{}\n)", "({}", "( {} ) ;"])
+def test_round_brackets_around_the_object_are_dropped(text: str) -> None:
+    for finish in Finish:
+        assert mend_arguments(text.format(CALL), finish).value == VALUE
+    assert mend_arguments(f"(do not run) {CALL}").status == "refused"
+    assert mend_arguments(f"({CALL}) (do not run)").status == "refused"
+    assert mend_arguments(f"f({CALL})").status == "refused"

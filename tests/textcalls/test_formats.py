@@ -399,6 +399,16 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
         [("update_plan", {"plan": [{"step": "x", "done": False}], "explanation": "a\nb"})],
         "",
     ),
+    "pythonic strings in brackets": (
+        '[Bash(command=("git add -A && "\n  "git commit -m x"), timeout=(1))]',
+        [("Bash", {"command": "git add -A && git commit -m x", "timeout": 1})],
+        "",
+    ),
+    "pythonic tuples": (
+        '[update_plan(plan=("a",)), update_plan(plan=("a", "b")), update_plan(plan=())]',
+        [("update_plan", {"plan": ["a"]}), ("update_plan", {"plan": ["a", "b"]}), ("update_plan", {"plan": []})],
+        "",
+    ),
     "pythonic over several lines": ('[\n    Bash(command="ls"),\n    Read(file_path="a"),\n]', TWO, ""),
     "tool_code of several lines": (
         '```tool_code\nprint(default_api.Bash(command="ls"))\nprint(default_api.Read(file_path="a"))\n```',
@@ -432,6 +442,16 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
     "gemma 4 nested": (
         '<|tool_call>call:update_plan{plan:[{step:<|"|>a, {b}<|"|>,n:2}],explanation:<|"|>x<|"|>}<tool_call|>',
         [("update_plan", {"plan": [{"step": "a, {b}", "n": 2}], "explanation": "x"})],
+        "",
+    ),
+    "gemma 4 with commas behind the last": (
+        '<|tool_call>call:update_plan{plan:[<|"|>a<|"|>,<|"|>b<|"|>,],explanation:<|"|>x<|"|>,}<tool_call|>',
+        [("update_plan", {"plan": ["a", "b"], "explanation": "x"})],
+        "",
+    ),
+    "gemma 4 with a comma before each end": (
+        '<|tool_call>call:update_plan{plan:[{step:<|"|>a<|"|>,n:2, }, ], }<tool_call|>',
+        [("update_plan", {"plan": [{"step": "a", "n": 2}]})],
         "",
     ),
     "functiongemma": (

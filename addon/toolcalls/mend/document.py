@@ -84,8 +84,8 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
     if first and bare in ("{", "｛"):
         s.step("extra opening bracket")
         return
-    if first and len(bare) == 1 and bare in "\"'“”‘’" and "\\" not in s.text:
-        s.step(TEXT_AROUND)  # the whole text is in quotes, and no escape in it may be one of theirs
+    if first and (bare == "(" or (bare in tuple("\"'“”‘’") and "\\" not in s.text)):
+        s.step(TEXT_AROUND)  # in quotes, no escape in the text may be one of theirs
         return
     if first and bare.endswith(("[", "［")):
         raise Refusal("the arguments are a list, not an object")
@@ -148,13 +148,16 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
 
 def _is_stray(s: Source, value: dict[str, Any], ends: str) -> bool:
     """Whether the quote behind the object means nothing: `"ls"}"` has ended, the text of `"echo "}"}` may go on."""
-    if not has_string(value) and ends.rstrip()[-1] not in "}])":
+    bracket = ends.rstrip()[-1] in "}])"
+    if not bracket and not has_string(value):
         return True
+    if s.doubts or s.finish is not Finish.COMPLETE:
+        return False
     last: Any = value
     while isinstance(last, dict | list) and last:
         last = list(last.values())[-1] if isinstance(last, dict) else last[-1]
-    if s.doubts or s.finish is not Finish.COMPLETE or not isinstance(last, str):
-        return False
+    if not isinstance(last, str):
+        return not bracket
     balanced = all(last.count(one) == last.count(other) for one, other in ("{}", "[]", "()"))
     return bool(last) and balanced and last.count('"') % 2 == 0 and _ENDS_OPEN.search(last) is None
 

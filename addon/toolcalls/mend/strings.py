@@ -270,15 +270,18 @@ _SURROGATE_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 # A drive and the single backslash of a folder. A line break behind a letter and a colon is usual in prose and code
 # (`Plan A:\n1.`, `if x:\n\ty`), so `\n`, `\r` and `\t` have to begin a word in lower case, or be a whole folder.
+# A folder that begins with a bracket or the like is one behind a drive that stands alone.
 _DRIVE = re.compile(
     r":\\(?<=[A-Za-z]:\\)(?:(?<![A-Za-z0-9_.\\][A-Za-z]:\\)|(?<=\\[nrt][A-Za-z]:\\))"
-    r"(?:[nrt][a-z_]|[rt][0-9]|[nrt]\\[^\Wnrtu]|u(?![0-9a-fA-F]{4})|[^\W_nrtu](?![*+?{|])|[_.$%~@\-])"
+    r"(?:[nrt][a-z_]|[rt][0-9]|[nrt]\\[^\Wnrtu]|u(?![0-9a-fA-F]{4})|[^\W_nrtu](?![*+?{|])|[_.$%~@\-]"
+    r"|(?<![^\s\"'=][A-Za-z]:\\)[()\[\]{}!#&+,;^])"
 )
 # The path of a file, below a folder without a dot in its name: `a.py\nb.py` is two lines.
 _FILE = r"(?:\.{1,2}(?>\\[\w.~@%\-]++)++|[\w~@%\-]++(?>\\[\w~@%\-]++)++(?>\.\w{1,8}+){1,3}+)"
 _STRING_OF_PATH = re.compile(rf'"(?<!\\")(?:[A-Za-z]:\\[^\\"]|{_FILE}")')
 _FILE_PATH = re.compile(_FILE)
 _DRIVE_PATH = re.compile(r"[A-Za-z]:(?:\\[^\\/:*?\"<>|\x00-\x1f]+)+\\?")
+_DRIVE_INSIDE = re.compile(r"(?<![A-Za-z])[A-Za-z]:(?:\\[^\\\s\"'<>|*?:]+)+")
 # Paths only if another escape in the string shows that backslashes are not doubled.
 _RELATIVE_PATH = re.compile(r"[\w.~@%\-]*(?:\\[\w.~@%\-]+)+\\?|\\\\[\w.$\-]+\\(?!\\)[\s\S]*")
 
@@ -333,6 +336,11 @@ def _decode_literally(s: Source, raw: str, quote: str, escapes: set[str], as_jso
     legal = {e for e in escapes if e in "nrt\\" or (e[0] == "u" and len(e) == 5)}
     if legal and (path or _RELATIVE_PATH.fullmatch(raw)):
         raise Refusal(UNCLEAR_PATH)
+    # Where one backslash of a path is text, the others are too.
+    for each in _DRIVE_INSIDE.findall(raw) if ":\\" in raw and legal else ():
+        inside = set(_ESCAPE.findall(each))
+        if inside & legal and inside - set(_KNOWN) - legal:
+            raise Refusal(UNCLEAR_PATH)
     if "/" in escapes or (quote != "'" and "'" in escapes):
         raise Refusal("a backslash before a slash or an apostrophe may be text or an escape")
     s.control_word = s.control_word or _TRUSTED_WORD.match(raw) is not None

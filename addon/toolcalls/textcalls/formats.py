@@ -30,6 +30,8 @@ where the text ends inside the call. The last argument: nothing follows the text
 
 MAY_BEGIN = re.compile(r"[<\[`\]◁&|]")
 """The first character of every token, closer and opener: what is short and begins so may be the beginning of one."""
+_ANOTHER = re.compile(r"[;,]\s*+\[?\s*+\Z")
+"""What may stand between two calls."""
 _SPACE, _NONE = re.compile(r"\s*+"), re.compile(r"(?!)")
 
 
@@ -82,7 +84,8 @@ class Row:
         if (end := self.closer.match(text, at)) is not None:
             return end.end()
         rest = text[at : at + 256].lstrip()
-        if not final and (not rest or (len(rest) < 48 and MAY_BEGIN.match(rest) is not None)):
+        short = len(rest) < 48 and (MAY_BEGIN.match(rest) or _ANOTHER.match(rest))
+        if not final and (not rest or rest in BEGINNINGS or short):
             raise CutOff
         if not self.end:
             return at

@@ -46,7 +46,7 @@ def read_gemma(row: Row, head: re.Match[str], known: WrittenTools, final: bool) 
 def _values(mark: str) -> re.Pattern[str]:
     mark = re.escape(mark)
     return re.compile(
-        rf"\s*+(?:(?P<mark>[{{\[,]|(?:,\s*+)?[}}\]])|{mark}(?P<marked>(?s:.*?)){mark}"
+        rf"\s*+(?:(?P<mark>(?:,\s*+)?[}}\]]|[{{\[,])|{mark}(?P<marked>(?s:.*?)){mark}"
         r'|(?P<quoted>"[^"\\]*+(?>\\(?s:.)[^"\\]*+)*+")'
         rf"|(?P<bare>[^\s,{{}}\[\]\"'`<][^,{{}}\[\]\"'`<\n]{{0,{_LONGEST_WORD}}}+(?=[,}}\]])))"
     )

@@ -179,6 +179,7 @@ class Held:
             if behind == at or at - begin > _HEAD_WITHIN:
                 break
             at, rows = behind, rows_at(text, behind)
+            matched = matched and not rows
         head_end = self._head_end(text, begin)
         waits = not matched and not final and len(text) - begin < 2 * _HEAD_WITHIN and len(text) - at < _HEAD_WITHIN
         if cut or (waits and _HOPELESS.match(text, at if at > begin else head_end) is None):

@@ -71,6 +71,12 @@ def read_calls(text: str) -> list[PythonCall]:
     return calls
 
 
+def read_value(text: str, at: int) -> tuple[Any, int]:
+    """The value of the literal at this place, and where it ends. Raises ValueError, or CutOff."""
+    reader = _Reader(text, at)
+    return reader.value(0), reader.begin
+
+
 def _read(text: str, at: int) -> tuple[list[PythonCall], int]:
     reader = _Reader(text, at)
     calls: list[PythonCall] = []
@@ -192,10 +198,12 @@ class _Reader:
             return members or found
         if token not in ("[", "("):
             raise CutOff if kind == "name" and self.begin == len(self._text) else ValueError
-        entries = [self.value(depth + 1) for _ in self.separated("]" if token == "[" else ")")]
-        if token == "(" and len(entries) == 1:
-            raise ValueError  # brackets around a value, or a tuple of one
-        return entries
+        entries: list[Any] = []
+        comma = False
+        for _ in self.separated("]" if token == "[" else ")"):
+            entries.append(self.value(depth + 1))
+            comma = self.sees(",")
+        return entries[0] if token == "(" and len(entries) == 1 and not comma else entries
 
 
 def _set(found: dict[str, Any], key: str, value: Any) -> None:

@@ -20,9 +20,9 @@ from ..mend.arguments import mend_arguments
 from ..mend.finish import Finish
 from .formats import OPENER, WEAK, Row, behind_section, rows_at
 from .gemma import read_gemma
-from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, read_json
-from .known import CutOff, WrittenTools, read
-from .python_calls import read_python
+from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, calls_of, read_json
+from .known import CutOff, ReadCall, WrittenTools, read, write
+from .python_calls import read_python, read_value
 
 _KEYS = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *INNER_KEYS, *OTHER_KEYS))
 _OBJECT = rf"\{{\s*[\"'](?:{_KEYS})[\"']\s*:"
@@ -37,10 +37,28 @@ _LINE_HEAD = re.compile(
 """What pages have before their lines: numbers, and the marks of quotes, comments and diffs."""
 _COLOUR = re.compile(r"(?:\x1b|\\u001b|\\x1b|\\033)\[[0-9;]{0,16}m")
 _BREAK, _LINE_END = re.compile(r"<br ?/?>"), re.compile(r"\r?\n[+>]?")
-_WORD = re.compile(r"[A-Za-z0-9]{4,}")
+_WORD = re.compile(
+    r"(?<![A-Za-z0-9])(?!(?:(?i:true|false|null|none)|\d++(?:[eE]\d++)?)(?![A-Za-z0-9]))[A-Za-z0-9]{4,}+"
+)
+"""What stands in every spelling of a call: not the words and numbers that each language writes in its own way."""
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 _NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "")
 _CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "")
+
+
+def _read_literal(
+    row: Row, head: re.Match[str], known: WrittenTools, final: bool
+) -> tuple[list[ReadCall], int] | None:
+    """The call that a dictionary of Python is: `pprint` breaks its long strings."""
+    try:
+        value, end = read_value(head.string, head.end())
+    except ValueError:
+        return None
+    calls = calls_of(write(value))
+    return None if calls is None else ([(known.resolve(name), arguments) for name, arguments in calls], end)
+
+
+_LITERAL = Row("literal", _read_literal, (), rf"(?={_OBJECT})", "")
 _MOST_LEVELS = 4
 """How often a page may be written as a string in a string."""
 _SPARE = 4096
@@ -52,7 +70,7 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Writ
     """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
     if texts is None:
         return True
-    words = sorted(set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments))), key=len, reverse=True)[:3]
+    words = sorted(sorted(set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments)))), key=len, reverse=True)[:3]
     texts = [text for text in texts if all(word in text or word in _LINE_END.sub("", text) for word in words)]
     if not texts:
         return False
@@ -111,7 +129,7 @@ def _calls_at(text: str, name: str, known: WrittenTools) -> tuple[set[str], int]
     found: set[str] = set()
     end = at = 0
     while True:
-        for row in (*map(_loose, (*rows_at(text, at), *WEAK)), _NAMED, _CODE):
+        for row in (*map(_loose, (*rows_at(text, at), *WEAK)), _NAMED, _CODE, _LITERAL):
             # Behind a page that ends with a word no call goes on.
             head = row.whole_head.match(f"{text}\n." if row is _CODE else text, at)
             try:
