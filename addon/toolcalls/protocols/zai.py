@@ -226,7 +226,8 @@ class Zai(Protocol):
             return self._end_at_null(patch.text)  # What an edit without a place did to the document is not known.
         known = len(document.blocks) + document.block_is_open
         by_server = self._phase == _CALLING
-        hold = by_server and BLOCK_TAG not in patch.text  # A block that grows is read when it is over.
+        # A block that grows is read when it is over.
+        hold = by_server and not document.opens_block(patch.text, None if patch.kind == "delta" else place or 0)
         if patch.kind == "delta":
             new = document.append(patch.text, by_server=by_server, hold=hold)
         else:

@@ -113,8 +113,8 @@ class _Element:
     blocks: int
     at: int
     """What is before this was read."""
-    ended: bool = False
-    """A block: its closing tag may be there."""
+    ended: int = 0
+    """A block: its closing tag may be there, before this; 0: it is not."""
 
     @property
     def edge(self) -> bool:
@@ -168,14 +168,18 @@ class Document:
     def append(self, text: str, *, by_server: bool = False, hold: bool = False) -> list[New]:
         """`by_server`: the server wrote it as a call; `hold`: an open block may go on growing."""
         size, last = len(self.units), self._elements[-1]
+        before: list[New] = []
         if not by_server:
-            self._server_from = None
+            # A block that was held is over, and behind it may be one whose tag came in two pieces.
+            before = self._read() if self._server_from is not None and self.block_is_open else []
+            self._server_from, last = None, self._elements[-1]
         elif self._server_from is None:
             self._server_from = size
         self.units.append(text)
         around = self.units.read(max(size - len(BLOCK_END), last.inner), size) if self.block_is_open else ""
-        last.ended = last.ended or BLOCK_END in around + text
-        return self._read(hold=hold)
+        if not last.ended and BLOCK_END in around + text:
+            last.ended = len(self.units)
+        return [*before, *self._read(hold=hold)]
 
     def edit(self, index: int, text: str, *, by_server: bool = False, hold: bool = False) -> list[New]:
         """Cut the document at an index and append."""
@@ -186,7 +190,7 @@ class Document:
             while len(self._elements) > 1 and self._elements[-1].inner + self.block_is_open > cut:
                 self._elements.pop()
             last = self._elements[-1]
-            last.at, last.ended = last.inner, False
+            last.at, last.ended = last.inner, last.ended if last.ended <= cut else 0
             self.content.length, self.reasoning.length = last.content, last.reasoning
             del self.blocks[last.blocks :]
             # What cuts or replaces a call comes from the server, and repeats the calls behind it.
@@ -194,13 +198,18 @@ class Document:
             self._server_from = min(self._server_from, cut) if self._server_from is not None else None
         return self.append(text, by_server=by_server, hold=hold)
 
+    def opens_block(self, text: str, place: int | None) -> bool:
+        """Whether the tag of a block ends in this text, behind the document or behind this place in it."""
+        end = len(self.units) if place is None else self.units.cut(place)
+        return BLOCK_TAG in self.units.read(max(end - len(BLOCK_TAG) + 1, 0), end) + text
+
     def finish_block(self) -> list[New]:
         """Read the open block, if it is over."""
         return self._read()
 
     def finish(self) -> list[New]:
         """The document is complete: what may have been the beginning of a tag is text."""
-        self._elements[-1].ended = True
+        self._elements[-1].ended = len(self.units)
         new, last, size = self._read(), self._elements[-1], len(self.units)
         if last.kind == "wrapper":
             self._think(last, size)
@@ -229,7 +238,7 @@ class Document:
             elif last.kind == "wrapper":
                 follows = self._read_reasoning(last)
             else:
-                follows = last.ended and not hold and self._read_block(last)
+                follows = last.ended > 0 and not hold and self._read_block(last)
         return self._pop_new()
 
     def _begin(self, kind: str, start: int, inner: int) -> None:
@@ -255,7 +264,7 @@ class Document:
         kind = "block" if text.startswith(BLOCK_TAG, end) else "wrapper"
         self._begin(kind, base + end, base + inner)
         if kind == "block":
-            self._elements[-1].ended = BLOCK_END in text[inner:]
+            self._elements[-1].ended = len(self.units) if BLOCK_END in text[inner:] else 0
         return True
 
     def _opening(self, last: _Element, text: str, at: int) -> int | None:
@@ -284,7 +293,7 @@ class Document:
     def _read_block(self, last: _Element) -> bool:
         text = self.units.read(last.start)
         block, end = read_block(text, last.inner - last.start, last.start)
-        last.ended = False
+        last.ended = 0
         if end and not block.name:
             self._give_back(last.start + end)  # A block of the server names its tool.
         elif end:

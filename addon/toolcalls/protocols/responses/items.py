@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...parts import Json
+from ...payload import string_of
 from ...sizes import MOST_CALLS, LimitReached
 
 CALL, FREEFORM, MESSAGE, REASONING = "function_call", "custom_tool_call", "message", "reasoning"
@@ -64,6 +65,8 @@ class Item:
     """Those of a message, by their numbers."""
     over: bool = False
     """The upstream has ended it."""
+    only_listed: bool = False
+    """No event told it: only the list has it."""
     id: str = ""
     index: int = -1
     """-1: the client does not know it yet."""
@@ -112,6 +115,8 @@ class Items:
         self._at: dict[int | None, Item] = {}
         self._ids: set[str] = set()
         self._indices: set[int] = set()
+        self._listed: dict[int, Item] = {}
+        """The items that the entries of the list repeat, by the identity of the entry."""
 
     def open(self, kind: str, wire_id: str, wire_index: int | None, body: Json) -> Item:
         if len(self.all) >= MOST_CALLS:
@@ -160,11 +165,34 @@ class Items:
 
     # The list of all items in the terminal event and in a document
 
-    def listed(self, entry: Json) -> Item | None:
-        """The item that an entry of the list repeats, if it has the same id."""
-        wanted = entry.get("id")
-        fits = (item for item in self.all if wanted and wanted in (item.id, item.wire_id, item.body.get("id")))
-        return next((item for item in fits if item.kind == kind_of(entry)), None)
+    def match(self, entries: list[Json]) -> None:
+        """Find the items that the entries of the list repeat, if they have the same id."""
+        by_id: dict[tuple[str, str], Item] = {}
+        for item in reversed(self.all):
+            by_id |= {(item.kind, one): item for one in (item.body.get("id"), item.wire_id, item.id) if one}
+        for entry in entries:
+            fits = (by_id.get((kind, string_of(entry.get("id")))) for kind in _kinds_of(entry))
+            found = next(filter(None, fits), None)
+            if found is not None and id(entry) not in self._listed:
+                self._listed[id(entry)] = found
+
+    def listed(self, entry: Json, *, renamed: bool) -> Item | None:
+        """The item that an entry of the list repeats. `renamed`: it may be one that is known under another id."""
+        if id(entry) not in self._listed and renamed:
+            taken, kinds = set(map(id, self._listed.values())), _kinds_of(entry)
+            left = (item for item in self.all if item.kind in kinds and id(item) not in taken)
+            item = next(left, None)
+            if item is not None:
+                self._listed[id(entry)] = item
+        return self._listed.get(id(entry))
+
+    def keep(self, entry: Json, item: Item | None) -> None:
+        """The list has this entry at its end too, and nothing else of it is told."""
+        if item is None:
+            item = self._listed[id(entry)] = self.open(kind_of(entry), string_of(entry.get("id")), None, entry)
+            item.only_listed = True
+        if not item.over:
+            item.over, item.body = True, entry
 
     def output(self, listed: Any) -> Any:
         """The list of all items as the client got them; the list that came, if it is that or nothing was changed."""
@@ -172,8 +200,23 @@ class Items:
         if entries and not self.changed:
             return listed
         known = sorted((item for item in self.all if item.index >= 0), key=lambda item: item.index)
+        self.match(entries)
+        place = 0
+        for entry in entries if any(item.only_listed for item in self.all) else ():
+            item = self.listed(entry, renamed=True)
+            if item is not None and item.only_listed and item.index < 0:
+                self.announce(item)
+                known.insert(place, item)
+            if item in known:
+                place = known.index(item) + 1
         made = [item.done or item.as_sent(item.body) for item in known if item.done or item.over]
         return listed if made == listed else made
+
+
+def _kinds_of(entry: Json) -> tuple[str, ...]:
+    """The types of an item that an entry may repeat."""
+    kind = kind_of(entry)
+    return (kind, CALL) if kind == FREEFORM else (kind,)
 
 
 def kind_of(body: Json) -> str:

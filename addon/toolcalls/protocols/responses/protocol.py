@@ -99,7 +99,8 @@ class Responses(Protocol):
             self.answer.id = str(self._begun)
         if kind not in TERMINAL:
             return source.saying(self._reader.read(source))
-        self._over, self._writer.failed = True, source.how_ended()[0] in FAILED
+        status, finish = source.how_ended()
+        self._over, self._writer.failed, self._writer.cut = True, status in FAILED, finish is Finish.CUT
         return source.saying(self._reader.read_end(source))
 
     def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
@@ -204,7 +205,7 @@ class Responses(Protocol):
             return None
         kind = "response.failed" if response.get("error") else _KINDS.get(status, "response.done")
         source = Incoming(body, [], {"response": response}, kind, kind)
-        self._writer.in_document = True
+        self._writer.in_document, self._writer.cut = True, source.how_ended()[1] is Finish.CUT
         return source.saying(self._reader.read_end(source, document=True))
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:

@@ -23,6 +23,8 @@ DROPPED: Final = "dropped"
 class Reader:
     def __init__(self, answer: AnswerOfItems, items: Items, read_by_model: ReadByModel) -> None:
         self._answer, self._items, self._read_by_model = answer, items, read_by_model
+        self._announced: set[str | int | None] = set()
+        """The ids and the places of the calls that began with an event of their own."""
 
     def read(self, source: Incoming) -> list[Part]:
         """The parts of an event that does not end the response."""
@@ -39,6 +41,10 @@ class Reader:
             given = payload.text_of(source.message.get("arguments"))
             return [Fragment(place, name=string_of(source.message.get("name")), given=given, item=item_id)]
         if stem == INPUT and not (item is not None and item.kind == FREEFORM):
+            if self._announced.isdisjoint((item_id, place)):
+                # Without a beginning it is the end of the item that says whose call it is, and the whole input.
+                item = self._items.find(FREEFORM, item_id, place)
+                return [_dropped() if item is None else Other(item, quiet=True)]
             # The pieces are held, but what counts is said behind them.
             given = wrapped(string_of(source.message.get("input"))) if verb == "done" else ""
             return [Fragment(place, arguments=given, given=given, item=item_id)]
@@ -52,7 +58,13 @@ class Reader:
         if not kind:
             return [Other(quiet=True, waits=True)]
         if self._is_call(body):
-            return [self._fragment(body, place, begins=begins, ends=not begins)]
+            fragment = self._fragment(body, place, begins=begins, ends=not begins)
+            if not begins:
+                return [fragment]
+            self._announced |= {wire_id, place}
+            # Whether the input of a freeform call is whole cannot be seen: the calls before it do not wait for that.
+            first = kind == FREEFORM and self._answer.holds_call
+            return [Other(body={DROPPED: True}, begins=True), fragment] if first else [fragment]
         known = self._items.known(wire_id)
         known = known if known is not None and known.kind == kind else None
         if begins:
@@ -188,6 +200,7 @@ class Reader:
         if len(entries) > MOST_CALLS:
             raise LimitReached
         told = {item.kind for item in self._items.all}
+        self._items.match(entries)
         seen = ["".join(text.came) for item in self._items.all for text in item.texts.values()]
         for place, entry in enumerate(entries):
             self._read_by_model.add_results(entry)
@@ -199,22 +212,29 @@ class Reader:
                 parts.append(fragment)
             elif document or not failed:
                 parts += self._read_listed(entry, place, seen, new=kind_of(entry) not in told)
+            else:
+                self._items.keep(entry, self._items.listed(entry, renamed=True))
+        for item in self._items.all if document else ():
+            self._items.announce(item)
         tokens = tokens_in(source.response.get("usage"), "output_tokens")
         return [*parts, Stop(source.kind, finish, tokens=tokens, failed=failed)]
 
     def _read_listed(self, entry: Json, place: int, seen: list[str], *, new: bool) -> list[Part]:
         """An item in the list. `seen`: the texts that came before it; `new`: no event told an item of its type, so it
         is none that is known under another id."""
-        item, kind = self._items.listed(entry), kind_of(entry) or MESSAGE
-        if item is not None and not item.over:
-            return self._whole(item, entry)
+        kind = kind_of(entry) or MESSAGE
         content = entry.get("content") if kind == MESSAGE else None
         texts = [_text_in(one) for one in (content if isinstance(content, list) else [content])]
         known = kind != MESSAGE or all(_is_known(text, seen) for text in texts)
+        item = self._items.listed(entry, renamed=known and not new)
+        if item is not None and not item.over:
+            return self._whole(item, entry)
+        if item is None and known and not (new or any(texts)):
+            self._items.keep(entry, None)
+            return []
         if item is None and (new or not known):
             item = self._items.open(kind, string_of(entry.get("id")), place, entry)
-            self._items.announce(item)
-            item.over = True
+            item.only_listed = item.over = True
             if new:
                 return [Other(item, begins=True, quiet=kind in (MESSAGE, REASONING)), *self._whole(item, entry)]
         return [] if known or not self._answer.text.examines else [Other(item, shown=None)]

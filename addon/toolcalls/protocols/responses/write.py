@@ -74,6 +74,8 @@ class Writer:
         """A call went as it came, because the options say so: no end is made up."""
         self.failed = False
         """The response failed: a call that is not complete gets no end."""
+        self.cut = False
+        """The response was cut off: a mended call that lacks its end is not said to be complete."""
         self.in_document = False
         """Only what the items become counts: a document has no events."""
 
@@ -210,7 +212,12 @@ class Writer:
             self._items.announce(item)
             kept = {key: value for key, value in item.body.items() if key not in _CONTENT}
             body = {**item.with_needed({"type": item.kind, **kept}), "status": "in_progress"}
+            given = str(body.get("input") or "") if item.kind == FREEFORM else ""
+            body |= {"input": ""} if given else {}
             out.append(self.send(ADDED, {"output_index": item.index, "item": body}))
+            if given:
+                out.append(self.send(f"{INPUT}.delta", {**_place(item), "delta": given}))
+                out.append(self.send(f"{INPUT}.done", {**_place(item), "input": given}))
         if text is not None and not text.opened:
             where = _place(item, content_index=text.number)
             out.append(self.send(f"{PART}.added", {**where, "part": MessageText(0).in_part(None)}))
@@ -235,8 +242,8 @@ class Writer:
 
     def _item_event(self, source: Incoming, item: Item) -> list[bytes]:
         """The beginning or the end of an item that is no call."""
-        texts = source.kind == ENDED and item.kind in (MESSAGE, REASONING)
-        out = self._opened(item, None) if texts else []
+        begun = source.kind == ENDED and item.kind in (MESSAGE, REASONING, FREEFORM)
+        out = self._opened(item, None) if begun else []
         if item.index < 0:
             self._items.announce(item)
         body = item.with_needed(source.item) if source.kind == ADDED else item.as_sent(source.item)
@@ -298,9 +305,11 @@ class Writer:
         if ends:
             ended = came.get(ENDED)
             item.done = call.with_text(body, text)
-            said = ended is not None or any(one.again for one in piece.fragments)
-            if not said or not whole or body.get("status") == "in_progress":
-                item.done["status"] = "completed" if whole else "incomplete"
+            again = any(one.again for one in piece.fragments)
+            said = ended is not None or (again and not (self.cut and item.done != body))
+            open_still = body.get("status") == "in_progress" and not (self.in_document and item.done == body)
+            if not said or not whole or open_still:
+                item.done["status"] = "completed" if whole and not (self.cut and piece.fragments) else "incomplete"
             out.append(self.send(ENDED, {"output_index": item.index, "item": item.done}, ended))
         return out
 
