@@ -53,7 +53,7 @@ TABLE: dict[str, tuple[list[Fragment], list[tuple[str, str] | None]]] = {
     ),
     "sent again under its id, and then another that is cut": (
         [say(0, "a", "Bash", LS + HOME), say(0, "a", "Bash", LS + HOME), say(1, "b", "Bash", RM)],
-        [MIXED, MIXED],
+        [LS_HOME, ("Bash", RM)],
     ),
     "two calls in fragments, and both again as a whole": (
         [

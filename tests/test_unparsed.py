@@ -54,6 +54,28 @@ def test_the_answer_is_the_same_as_if_every_event_were_parsed(
     assert some == parsed
 
 
+@pytest.mark.parametrize("place", [{"index": 1}, {}], ids=["another index", "no index"])
+def test_text_in_a_choice_that_gets_another_index_is_the_same_as_if_it_were_parsed(
+    place: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def chunk(delta: object) -> bytes:
+        return b"data: %s\n\n" % json.dumps({"id": "c", "choices": [{**place, "delta": delta}]}).encode()
+
+    def part(arguments: str, **more: object) -> dict[str, object]:
+        return {"tool_calls": [{"index": 0, **more, "function": {"name": "Read", "arguments": arguments}}]}
+
+    chance = random.Random(3)
+    streams = []
+    for _ in range(300):
+        said = [chunk({"content": chance.choice(PIECES)}) for _ in range(chance.randint(1, 14))]
+        calls = [chunk(part("", id="a")), *(chunk(part(text)) for text in ('{"file', "_path", '":"/a"}'))]
+        at = chance.randint(0, len(said))
+        streams.append(b"".join([*said[:at], *calls, *said[at:]] if chance.random() < 0.5 else said))
+    quick = [answer(CHAT, [body]) for body in streams]
+    monkeypatch.setattr(Alike, "learn", lambda *_: None)
+    assert quick == [answer(CHAT, [body]) for body in streams]
+
+
 def event(text: str, **more: str) -> bytes:
     return f"data: {json.dumps({'delta': text, **more}, ensure_ascii=False)}\n\n".encode()
 

@@ -189,8 +189,9 @@ class Answer:
         """Whether a part shows that the calls before it are complete. A reason says itself how they ended."""
         fragments = self._waiting.fragments
         last, begins = fragments[-1], isinstance(part, Other) and part.begins
-        if self.live is not None and self.live.is_followed_by(part):
-            return self.live.complete or not isinstance(part, Fragment)
+        calls = isinstance(part, Fragment)
+        if self.live is not None and self.live.is_followed_by(part) and (self.live.complete or not calls):
+            return True
         stopped = self._stop is not None and not self.went_on_after_reason
         if stopped or (self._block is not None and not begins):
             return False
@@ -342,10 +343,12 @@ class Answer:
         if self.live is not None:
             new = self.live.judge(calls, new)
         out: list[Part] = []
-        for one in in_order(waited, new, self._tools):
+        ordered = list(in_order(waited, new, self._tools))
+        for one in ordered:
             if isinstance(one, Other):
                 out.append(one)
             elif one.fragments:
+                one.followed = one.followed or one is not ordered[-1] or self._stop is not None
                 out += self._decide_call(one, drop)
             else:
                 # It is complete, however the answer ended, and gets a new id.
@@ -363,7 +366,8 @@ class Answer:
         if not (call.arguments.strip() or call.finish is Finish.COMPLETE or whole):
             call.refuse("" if self._mender.leaves_alone(call.name) else CUT_BEFORE)
         drop = drop or bool(call.refusal and not call.name)  # Without a name there is no call to send a refusal in.
-        safe, end = self._traits.safe_ids, _HALF_END if self._traits.one_block else ""
+        # What follows a dropped call ends its block too, and clients take it for complete then.
+        safe, end = self._traits.safe_ids, _HALF_END if self._traits.one_block and (call.followed or not drop) else ""
         outcome = self._mender.decide(call, drop=drop, id=wanted, safe_ids=safe, invalid_tail=end)
         return self._sent(call, outcome, live)
 

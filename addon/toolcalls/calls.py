@@ -132,14 +132,20 @@ def _at_places(
                 continue  # The end of something else, or of a call that has ended.
             return None
         elif not continues(call, one, tools):
-            return None
+            again = bool(one.key and one.name) and one.key in call.keys and one.name == call.last_name
+            if again and meaning_of(one.arguments) == meaning_of("".join(call.pieces)):
+                continue
+            if not (again and by_keys and call.is_complete(another=True)):
+                return None
+            calls.append(call := Call())  # Sent again, or another call with this id.
+            places[place] = call
         elif one.key and one.key not in call.keys and any(one.key in other.keys for other in calls):
             return None  # The id is that of a call at another place.
         call.add(one)
         call.overlaps = call.overlaps or len(places) > 1
         if blocks and one.ends:
             del places[place]
-    if _contradicted(calls, by_keys=by_keys):
+    if _contradicted(calls, by_keys=by_keys) or (by_keys and _differ(calls)):
         return None
     return calls if blocks else [call for call in calls if call.begun or not _only_names(call, calls)]
 

@@ -256,6 +256,39 @@ def test_what_a_server_repeats_runs_once(deltas: list[Json], in_the_finish: bool
     assert [call[1:] for call in calls] == [("Bash", {"command": "ls"})]
 
 
+FIRST, SECOND = piece(0, "a", "Bash", LS), piece(1, "b", "Bash", PWD)
+OTHER, HEADERS = piece(1, "r", "Read", '{"file_path":"/x"}'), piece(2, "h", "Bash", "")
+WITHOUT_A_REASON = {
+    "one after the other, twice": ([FIRST, SECOND, FIRST, SECOND], ["a", "b"]),
+    "each twice": ([FIRST, FIRST, SECOND, SECOND], ["a", "b"]),
+    "the first again": ([FIRST, SECOND, FIRST], ["a", "b"]),
+    "in fragments, and then whole": (
+        [piece(0, "a", "Bash", LS[:5]), piece(0, None, None, LS[5:]), SECOND, FIRST, SECOND], ["a", "b"],
+    ),
+    "and then with an empty object": ([FIRST, piece(0, "a", "Bash", "{}")], ["a"]),
+    "and then with an empty object, beside another": ([FIRST, SECOND, piece(0, "a", "Bash", "{}")], ["a", "b"]),
+    "and then its beginning": ([FIRST, SECOND, piece(0, "a", "Bash", LS[:6])], ["a", "b"]),
+    "the other is cut, and then whole": ([FIRST, piece(1, "b", "Bash", PWD[:6]), FIRST, SECOND], ["a", "b"]),
+    "beside headers, three times": ([OTHER, HEADERS] * 3, ["r"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("reason", [None, "length", "content_filter", "tool_calls"])
+@pytest.mark.parametrize(("deltas", "ids"), WITHOUT_A_REASON.values(), ids=WITHOUT_A_REASON.keys())
+def test_complete_calls_that_are_sent_again_need_no_reason(deltas: list[Json], ids: list[str], reason: str) -> None:
+    given = {"a": LS, "b": PWD, "r": '{"file_path":"/x"}'}
+    calls = chat_calls("".join(map(chunk, deltas)) + (chunk({}, reason) if reason else "") + DONE)
+    assert [(call[0], call[2]) for call in calls if call[2]] == [(one, json.loads(given[one])) for one in ids]
+
+
+@pytest.mark.parametrize("reason", [None, "length", "content_filter"])
+def test_the_same_id_with_other_arguments_is_another_call_without_a_reason_too(reason: str | None) -> None:
+    deltas = [FIRST, piece(0, "a", "Bash", PWD)]
+    calls = chat_calls("".join(map(chunk, deltas)) + (chunk({}, reason) if reason else "") + DONE)
+    assert [call[2] for call in calls] == [{"command": "ls"}, {"command": "pwd"}]
+    assert calls[1][0] != "a"
+
+
 @pytest.mark.parametrize("deltas", list(REPEATS.values())[:7], ids=list(REPEATS)[:7])
 def test_what_a_server_repeats_flows_once(deltas: list[Json]) -> None:
     """Growing snapshots are no strict prefix: there the call is refused, and does not run at all."""

@@ -219,6 +219,46 @@ def test_an_error_leaves_the_unfinished_call_open():
     assert outcomes[0].dropped
 
 
+CUT = '{"file_path": "/a", "x": tru'
+NOW = {"identity": "t2", "name": "TaskList"}
+
+
+@pytest.mark.parametrize("behind", [b"", ERROR], ids=["the end of the stream", "an error"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        tool(0, CUT) + tool(1, "{}", **NOW),
+        tool_start(0) + fragment(0, CUT) + tool(1, "{}", **NOW) + stop(0),
+        tool_start(0) + fragment(0, CUT) + tool(1, "{}", **NOW),
+        tool_start(0) + tool_start(1, **NOW) + fragment(1, "{}") + fragment(0, CUT) + stop(1) + stop(0),
+        tool_start(0) + fragment(0, CUT) + reason("max_tokens") + fragment(0, "x"),
+    ],
+    ids=["one after the other", "around", "not ended", "at once", "a reason"],
+)
+def test_a_cut_call_that_something_follows_is_spoilt_before_its_block_is_closed(body, behind):
+    """Anthropic's SDK reads half an object as if it were complete, once its block has an end."""
+    out, outcomes = mended(begin() + body + behind, aggregate=False)
+    held = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: ")]
+    of_first = [one for one in held if one.get("index") == 0]
+    pieces = [one["delta"]["partial_json"] for one in of_first if one["type"] == "content_block_delta"]
+    ended = [one["type"] for one in of_first][-1] == "content_block_stop"
+    assert "".join(pieces).endswith(",\x1a") if pieces else not ended
+    assert outcomes[0].status == "refused"
+
+
+@pytest.mark.parametrize("given", [None, "", '{"file_path": "/a",}', "{'file_path': '/a'}", '{"file_path": "/a"'])
+def test_a_block_that_has_ended_is_decided_where_the_next_call_begins(given):
+    first = {} if given else {"name": "TaskList"}
+    run = Run(aggregate=False)
+    run.feed(begin() + tool(0, *([] if given is None else [given]), **first))
+    pieces = [tool_start(1, "t2"), *(fragment(1, B[at : at + 10]) for at in range(0, len(B), 10)), stop(1), end()]
+    out = run.feed(pieces[0])
+    assert b"content_block_stop" in out
+    assert out.endswith(pieces[0])
+    for piece in pieces[1:]:
+        assert run.feed(piece) == piece
+
+
 def test_a_stream_that_just_ends_inside_a_call_ends_with_an_error():
     message, outcomes = client(begin() + tool_start(0) + fragment(0, A[:9]))
     assert message.error

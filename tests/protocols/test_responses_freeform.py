@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.dialects.responses_wire import REQUEST, Json, Upstream, run
+from tests.protocols.responses_wire import REQUEST, Json, Upstream, run
 from tests.validators.responses import Final, events_of, validate
 
 UNDECLARED: Json = {"model": "gpt-test", "stream": True, "input": "hi"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.dialects.responses_wire import Json, Upstream, compact, run
+from tests.protocols.responses_wire import Json, Upstream, compact, run
 from tests.validators.responses import events_of
 
 BROKEN = '{"command":"ls",}'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.dialects.zai_streams import Backend, block, convert, received
+from tests.protocols.zai_streams import Backend, block, convert, received
 
 FIRST, SECOND = block("Bash", '{"command":"ls"}'), block("Bash", '{"command":"pwd"}', "call_2")
 

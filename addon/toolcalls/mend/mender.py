@@ -87,7 +87,7 @@ class Mender:
 
         `id`: the id from the upstream, if calls have ids here; the outcome has the id for the client, with `safe_ids`
         in the alphabet of Messages. `invalid_tail`: the end of the arguments of a refused call of which the client
-        has the beginning, for clients that run even a prefix.
+        has the beginning, for clients that run even a prefix; of a dropped one too.
         """
         started = perf_counter()
         self._size += len(call.arguments)
@@ -102,7 +102,8 @@ class Mender:
             outcome = self._decide_rest(original, call, call.sent, drop, invalid_tail)
         if drop and outcome.status == "refused":
             reason = call.refusal or outcome.reason
-            outcome = replace(original, status="refused", arguments=call.sent or "", reason=reason, dropped=True)
+            had = outcome.arguments if call.sent is not None and invalid_tail else call.sent or ""
+            outcome = replace(original, status="refused", arguments=had, reason=reason, dropped=True)
         self.seconds.append(perf_counter() - started)
         if id is not None and not outcome.dropped and call.sent is None:
             if outcome.status == "refused" and self.policy.request:
@@ -132,7 +133,7 @@ class Mender:
                 return replace(original, status="repaired" if steps else "valid", arguments=text, steps=steps)
             reason = mended.reason or "the mended arguments do not continue what was sent"
         refused = replace(original, status="refused", reason=reason)
-        if self.policy.fallback == "original":
+        if self.policy.fallback == "original" and not drop:
             return refused
         if tail:
             # Anthropic's SDK for JavaScript leaves out a string that is open at the end, and runs the rest.

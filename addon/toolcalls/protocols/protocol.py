@@ -209,7 +209,8 @@ class Protocol(ABC):
 
     def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
         """If an event said nothing but a text, which passed, or a piece of arguments, others may be like it."""
-        part = parts[0] if len(parts) == 1 else None
+        own = len(parts) == 1 and parts[0].source is not None and parts[0].source.raw == raw
+        part = parts[0] if own else None  # Else the client gets such events in other bytes.
         self.passing = self.piece = None
         if isinstance(part, Text) and out == [raw]:
             self._alike.learn(raw, part.text)
