@@ -768,6 +768,16 @@ def test_a_tool_that_the_user_left_out_hinders_no_mend_of_another() -> None:
     assert json.loads(changed.body)["input"] == [user(), item("a"), other, output("b"), output("a", CANCELLED)]
 
 
+def test_a_repeated_message_goes_as_a_whole_if_one_of_its_tools_is_mended() -> None:
+    both = uses("a", "b")
+    both["content"][0]["name"] = "bash"
+    healthy = [user(), both, turn(result("a"), result("b"))]
+    changed = mend("messages", json.dumps({"messages": [user(), both, *healthy[1:]]}).encode(), READ_ONLY)
+    assert changed is not None
+    assert json.loads(changed.body)["messages"] == healthy
+    assert changed.steps == {"repeated message": 1}
+
+
 def test_a_result_behind_the_calls_of_a_tool_that_the_user_left_out_is_found() -> None:
     bash = uses("b")
     bash["content"][0]["name"] = "bash"

@@ -322,7 +322,8 @@ class MessageHistory(History):
             for one, after in pairwise(self.messages)
             if one.calls
             and id(one.calls[0]) not in paired
-            and all((call.id or not self.has_ids) and change.touches(call.name) for call in one.calls)
+            and all(call.id or not self.has_ids for call in one.calls)
+            and any(change.touches(call.name) for call in one.calls)
             and after.number == one.number + 1
             and same(self.entries[one.number], self.entries[after.number])
         ]
