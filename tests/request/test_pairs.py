@@ -768,6 +768,14 @@ def test_a_tool_that_the_user_left_out_hinders_no_mend_of_another() -> None:
     assert json.loads(changed.body)["input"] == [user(), item("a"), other, output("b"), output("a", CANCELLED)]
 
 
+def test_a_repeated_item_goes_though_its_tool_is_left_out() -> None:
+    """Its id is the server's, so this is no second call."""
+    call = item("b", name="bash", id="fc_1")
+    changed = mend("responses", json.dumps({"input": [user(), call, call, output("b")]}).encode(), READ_ONLY)
+    assert changed is not None
+    assert json.loads(changed.body)["input"] == [user(), call, output("b")]
+
+
 def test_a_repeated_message_goes_as_a_whole_if_one_of_its_tools_is_mended() -> None:
     both = uses("a", "b")
     both["content"][0]["name"] = "bash"

@@ -103,11 +103,12 @@ class ResponsesHistory(History):
                 result.pair = ""
 
     def repeated(self, change: Change) -> list[Json]:
-        """The items, other than calls and their outputs, that have a server's id and repeat an earlier item."""
+        """The items that have a server's id and repeat an earlier item, except calls and outputs that are paired."""
         first: dict[str, Json] = {}
         paired = {*OUTPUTS, *OUTPUTS.values()}
         named = [item for item in objects_in(self.entries) if string_of(item.get("id"))]
-        items = [item for item in named if item.get("type") not in paired]
+        ours = [item.get("type") in paired and change.touches(item.get("name")) for item in named]
+        items = [item for item, left_to_pairs in zip(named, ours, strict=True) if not left_to_pairs]
         return [one for one in items if (before := first.setdefault(one["id"], one)) is not one and same(one, before)]
 
     def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
