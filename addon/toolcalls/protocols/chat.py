@@ -86,8 +86,6 @@ class Chat(Protocol):
         """One choice was asked for: what comes in further ones belongs to it."""
         self._calling: int | None = None
         """The first choice that has calls, if one was asked for."""
-        self._moved = False
-        """The choice that was read last gets another index at the client if a call waits, or has gone."""
         self._tokens = 0
         self._document: Json | None = None
         """The answer, if it is one document."""
@@ -125,11 +123,6 @@ class Chat(Protocol):
         for part in parts:
             part.source = None
         return parts
-
-    def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
-        super()._learn(raw, parts, out)
-        if self._moved:
-            self.piece = None  # Its event has to be read, because its index may change.
 
     def _note_tokens(self, chunk: Json) -> None:
         self._tokens = tokens_of_chat(chunk) or self._tokens
@@ -180,8 +173,8 @@ class Chat(Protocol):
                 if isinstance(part, Fragment) and number not in (None, self._calling):
                     # Calls in two choices may be two answers to one question, or one answer in pieces.
                     part.refusal = ANOTHER_CHOICE
-        self._moved = number != index
-        if self._moved and (calls or self.answers[index].has_work):
+        self._learns_pieces = number == index
+        if number != index and (calls or self.answers[index].has_work):
             read_together(_written({**chunk, "choices": [{**choice, "index": index}]}), parts)
         return parts
 

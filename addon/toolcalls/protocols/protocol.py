@@ -92,6 +92,8 @@ class Protocol(ABC):
         self._alike = Alike()
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
+        self._learns_pieces = True
+        """The client gets such events under the place that they came with."""
         self.piece: Text | Fragment | None = None
         """All that the last event that was parsed says, if that is a piece of text or of arguments."""
 
@@ -220,6 +222,7 @@ class Protocol(ABC):
         elif isinstance(part, Fragment) and part.only_arguments and not out:
             self.piece = part
             self._alike.learn(raw, part.arguments)
+        self.piece = self.piece if self._learns_pieces else None
 
     def pass_unparsed(self, chunk: bytes) -> int:
         """How much of a chunk passes as it came, because no byte of it matters: whole events, from its beginning."""
