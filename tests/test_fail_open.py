@@ -22,11 +22,12 @@ from tests import sampling
 from tests.chat_client import events
 from tests.protocols.responses_wire import REQUEST, Upstream
 from tests.splits import cut
-from toolcalls.body import Body
+from toolcalls import body as body_module
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
 from toolcalls.sizes import MOST_CALLS
+from toolcalls.wire.framing import SSE
 
 ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("body_stream.py", "engine.py", "events.py")
@@ -218,13 +219,15 @@ def test_the_same_for_the_errors_that_are_easily_forgotten(name: str, error: typ
 
 @pytest.mark.parametrize("known", [False, True])
 def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> bytes:
+    def fails(*_: object) -> int:
         raise Injected("injected")
 
     body = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
     answer = Response("chat")
     out = answer.feed(body) if known else []
-    monkeypatch.setattr(Body, "_complete_events", fails)
+    broken = SSE._replace(end_of_last_event=fails)
+    monkeypatch.setattr(answer, "_framing", broken)
+    monkeypatch.setattr(body_module, "SSE", broken)
     out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]
     assert b"".join(out) == body * (2 if known else 1)
     assert isinstance(answer.failure, Injected)

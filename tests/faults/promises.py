@@ -151,7 +151,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: expressions take linear time", "../test_regular_expressions.py driven_to_more", "no repetition inside a repetition",
-        ((ENGINE + "textcalls/read_aloud.py", '_WORD = re.compile(r"[A-Za-z0-9]{4,}")', '_WORD = re.compile(r"(?:[A-Za-z0-9_]+)+!")'),),
+        ((ENGINE + "textcalls/read_aloud.py", '[A-Za-z0-9]{4,}+"', '(?:[A-Za-z0-9_]+)+!"'),),
     ),
     Mutation(
         "promise: TLS of other hosts while a script is reloaded", "../e2e/test_e2e_traps.py after_a_broken_reload", "what was allowed stays when a script is gone",
@@ -160,7 +160,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: TLS of other hosts while options are wrong", "../e2e/test_e2e_traps.py bad_value_ends_mitmdump and toolfix_mode", "a bad option ends mitmdump",
-        (("addon/toolfix.py", "logger.error(str(bad))", "logger.info(str(bad))"),),
+        (("addon/toolfix.py", 'logger.error("%s%s", policy.LOGGED, bad)', 'logger.info("%s%s", policy.LOGGED, bad)'),),
     ),
     Mutation(
         "promise: nothing is given to a shell", "../test_safety.py start_processes", "the engine starts no process",
