@@ -230,12 +230,16 @@ def responses(body: bytes, held: Json) -> None:
 def responses_seen(events: Iterator[tuple[str, Any]]) -> Json:
     order: list[Any] = []
     numbers = []
+    keepalives = 0
     for kind, event in events:
         if not isinstance(event, dict):
             order.append([kind, event])
             continue
         if isinstance(number := event.pop("sequence_number", None), int):
             numbers.append(number)
+        if kind == "keepalive":
+            keepalives += 1  # It passes at once while something waits: where it stands says nothing.
+            continue
         event.pop("obfuscation", None)  # The padding of a delta says nothing.
         last = order[-1] if order else None
         if isinstance(event.get("delta"), str):
@@ -248,7 +252,7 @@ def responses_seen(events: Iterator[tuple[str, Any]]) -> Json:
                 event["logprobs"] = []
         order.append([kind, event])
     increasing = all(first < second for first, second in itertools.pairwise(numbers))
-    return {"order": order, "increasing": increasing}
+    return {"order": order, "increasing": increasing, "keepalives": keepalives}
 
 
 # Gemini
