@@ -144,6 +144,23 @@ def test_text_that_is_too_long_to_be_searched_is_parsed_wherever_it_is_cut() -> 
         assert answer(CHAT, [body[at : at + size] for at in range(0, len(body), size)]) == whole
 
 
+@pytest.mark.parametrize(("more", "calls"), [("", 1), (" ", 1), ("x", 0)])
+def test_empty_text_that_passes_unparsed_is_no_text(more: str, calls: int) -> None:
+    """A call at the end of the reasoning counts if the answer has no other text."""
+    asked = {
+        "tools": [{"name": "Read", "input_schema": {"type": "object"}}],
+        "response_format": {"type": "json_object"},
+    }
+    thought = json.dumps({"choices": [{"index": 0, "delta": {"reasoning_content": f"I read it.\n{CALL}"}}]})
+    body = f"data: {thought}\n\n".encode() + CHAT.stream([" ", " ", more, " "], False)
+    for chunks in ([body], [body[at : at + 1] for at in range(len(body))]):
+        response = Response("chat", read_request(asked), seed="s")
+        for chunk in chunks:
+            response.feed(chunk)
+        response.close()
+        assert len(response.outcomes) == calls
+
+
 def test_a_value_that_varies_may_stand_on_either_side() -> None:
     made = Alike()
     made.learn(b'data: {"sequence_number":1,"delta":"a","obfuscation":"xx"}\n\n', "a")

@@ -32,23 +32,21 @@ _MARKS: Final = (*_marks(), ".a")
 _MAY_GO_ON: Final = (*sorted({opener[0] for opener in (*OPENERS, *ENDS)} - _WORDS), ".")
 """The ends of a text that may be the beginning of something with a mark."""
 _UNUSUAL: Final = re.compile(rb'[^ -~]|["\\]')
-"""What a piece is looked at twice for: an escape, the end of the string, bytes that are no text."""
-_RARE: Final = {next(char for char in mark if not char.isalnum()) for mark in _MARKS} | {
-    *_MAY_GO_ON,
-    *'"\\',
-}
+"""What makes a piece worth a second look: an escape, a quote, a byte that is no printable ASCII."""
+_RARE: Final = {next(char for char in mark if not char.isalnum()) for mark in _MARKS} | {*_MAY_GO_ON, '"', "\\"}
 _MAY_MATTER: Final = re.compile(
     b"[^%b]" % re.escape("".join(char for char in map(chr, range(32, 127)) if char not in _RARE)).encode()
 )
-"""What such a piece is looked at twice for if it is searched: there is one in everything that can begin a call."""
+"""What makes a piece worth a second look if it is searched: one of these is in everything that can begin a call."""
 _LONG: Final = 256
-"""From this size on, looking for each mark takes less time than that."""
+"""From this size on, looking for each mark in turn takes less time than one pattern for all characters."""
 _VARYING: Final = re.compile(
     rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?("[^"\\]*"|[0-9]+)'
 )
 """What may differ between events that are alike."""
 _VALUE: Final = re.compile(rb'"[^"\\]*"|[0-9]+')
 _LONGEST_VALUE: Final = 512
+"""Behind so many bytes the end of a value that varies is no longer looked for."""
 
 
 class Alike:
@@ -119,8 +117,7 @@ class Alike:
         return (_text_of(piece) or "") if end == len(event) else ""
 
     def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
-        """The piece of the event that begins here, if all of it is one, and where the event ends; -1 if it is not
-        alike."""
+        """The piece of the event that begins here, and where that event ends; -1 if it is not like the last one."""
         if not self._begin or not chunk.startswith(self._begin, at):
             return b"", -1
         at += len(self._begin)
@@ -154,5 +151,6 @@ def _text_of(piece: bytes) -> str | None:
 
 
 def _has_mark(text: str) -> bool:
-    """Whether a call may begin in a text, or at its end, in a line that has begun. Of long text nobody asks."""
+    """Whether a call may begin in a text, or at its end, in a line that has begun; text that is too long to be
+    searched has to be parsed, because that ends the search."""
     return len(text) > MOST_SEARCHED or text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS)

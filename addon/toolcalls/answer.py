@@ -117,7 +117,7 @@ class Answer:
     @property
     def nothing_held(self) -> bool:
         """Whether nothing waits, and no text is the beginning of a call."""
-        return not (self.has_work or self.went_on_after_reason) and self.text.calm
+        return not (self.has_work or self.went_on_after_reason) and self.text.rests
 
     @property
     def reason_waits(self) -> bool:

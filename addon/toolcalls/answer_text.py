@@ -20,9 +20,8 @@ from .textcalls.search import Search
 
 Found = Sequence[str | FoundCall]
 """The next of the text: what is text, and what is a call."""
-
-
 _MOST_UNREAD = 64 * 1024
+"""The bytes of events that pass unparsed before the search is given their texts: it reads so many in a few ms."""
 
 
 class AnswerText:
@@ -46,7 +45,7 @@ class AnswerText:
         self._unread_size = 0
         self._has_text = False
         """The answer has more than white space."""
-        self._in_line = False
+        self._line_begun = False
         """The line has begun with words that begin no call."""
         self.slot: Slot = None
         """Where the text that is searched arrives."""
@@ -65,20 +64,20 @@ class AnswerText:
         return ends_with_call and not self._has_text
 
     @property
-    def calm(self) -> bool:
+    def rests(self) -> bool:
         """Whether no text is the beginning of a call."""
         return self._search is None or self._search.rests
 
     @property
     def line_begun(self) -> bool | None:
         """Whether the last line has begun with words that begin no call; None if text is not searched."""
-        return self._in_line if self.examines else None
+        return self._line_begun if self.examines else None
 
     def pass_texts(self, texts: list[str], size: int, line_begun: bool | None) -> None:
         """Texts went to the client unparsed, in events of this size. `line_begun`: see `Alike.texts`."""
         if line_begun is not None:
-            self._in_line = line_begun
-            self._has_text = self._has_text or not "".join(texts).isspace()
+            self._line_begun = line_begun
+            self._has_text = self._has_text or bool("".join(texts).strip())
             self._unread += texts
             self._unread_size += size
             if self._unread_size > _MOST_UNREAD:
@@ -172,7 +171,7 @@ class AnswerText:
         """The search of the text that arrives."""
         self._catch_up()
         if self._search is None:
-            self._search, self._in_line = self._new_search(), False
+            self._search, self._line_begun = self._new_search(), False
         return self._search
 
     def _new_search(self, *, reasoning: bool = False) -> Search:
@@ -202,7 +201,7 @@ class AnswerText:
         line = text.rpartition("\n")[2].strip()
         found = self._begun().feed(text)
         self._has_text = self._has_text or bool(line or text.strip())
-        self._in_line = bool(line) or (self._in_line and "\n" not in text)
+        self._line_begun = bool(line) or (self._line_begun and "\n" not in text)
         return found
 
     def _stop(self) -> Found:

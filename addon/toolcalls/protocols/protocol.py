@@ -93,7 +93,8 @@ class Protocol(ABC):
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
         self._learns_pieces = True
-        """The client gets such events under the place that they came with."""
+        """An event with a piece of text or arguments reaches the client under the index that it came with; where it
+        does not (Chat with another choice than the one asked for), each has to be read whole."""
         self.piece: Text | Fragment | None = None
         """All that the last event that was parsed says, if that is a piece of text or of arguments."""
 
