@@ -13,7 +13,7 @@ from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.recording import store
 from toolcalls.wire import sse
-from toolcalls.wire.events import in_one_line
+from toolcalls.wire.sse import in_one_line
 
 Json = dict[str, Any]
 DIRECTORIES = store.find(Path(__file__).parents[1] / "recordings")

@@ -27,7 +27,7 @@ from .textcalls.held import FoundCall
 from .textcalls.known import WrittenTools
 from .textcalls.read_aloud import was_read
 from .wire import sse
-from .wire.events import Event
+from .wire.sse import Event
 
 Json = dict[str, Any]
 

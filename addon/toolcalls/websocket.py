@@ -1,9 +1,8 @@
 """Responses over a WebSocket: the same events as over HTTP, one JSON text per frame, without SSE framing.
 
-One object per connection; it does no input or output. Each frame is one event (`wire/messages.py`) and goes through
-the same `Response` as a stream, so its bytes are accounted for and it fails open in the same way. The tools are
-those of the last request that declared some: follow-up frames of Codex carry `previous_response_id` and new items,
-but no tools.
+One object per connection; it does no input or output. Each frame is one event and goes through the same `Response`
+as a stream, so its bytes are accounted for and it fails open in the same way. The tools are those of the last
+request that declared some: follow-up frames of Codex carry `previous_response_id` and new items, but no tools.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from .request.mend import mend_frame
 from .request.read_by_model import ReadByModel
 from .request.refusals import Refusals
 from .request.request import decode, read_request, seed_of
-from .wire import messages
+from .wire.framing import type_of, write_message
 
 _CREATE = "response.create"
 _KEPT = ("model", "tools")
@@ -63,7 +62,7 @@ class ResponsesSocket:
     def client_message(self, text: str) -> str:
         """Take a frame of the client and return the frame to send upstream. The next response answers it."""
         message = decode(text)
-        if message is None and messages.type_of(text) == _CREATE:
+        if message is None and type_of(text) == _CREATE:
             # The request is too large to parse, so its tools are unknown; those of earlier requests do not apply.
             self._request = self._response = None
             self._asked += 1
@@ -90,7 +89,7 @@ class ResponsesSocket:
 
     def server_message(self, text: str) -> list[str]:
         """The frames to send the client instead of this one; none while a call is held."""
-        kind = messages.type_of(text)
+        kind = type_of(text)
         beside = self._response is not None and '"sequence_number"' in text  # A number among those of the answer.
         if kind is None or not (kind.startswith("response.") or kind == "error" or beside):
             return [text]
@@ -103,7 +102,7 @@ class ResponsesSocket:
         assert self._response is not None
         self._started = True
         before, mended = len(self._response.outcomes), len(self._response.seconds)
-        raw = messages.write(text)
+        raw = write_message(text)
         out = self._response.feed(raw)
         decided = self._response.outcomes[before:]
         if decided:

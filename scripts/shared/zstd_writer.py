@@ -1,20 +1,20 @@
-"""Writes zstd with whichever library is installed, the same as `toolcalls.wire.zstd` reads with."""
+"""Writes zstd with whichever library is installed, the same as `toolcalls.wire.encoding` reads with."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import Any
 
-from toolcalls.wire.zstd import LIBRARIES
+from toolcalls.wire.encoding import ZSTD_LIBRARIES
 
 
 def _library() -> Any:
-    for name in LIBRARIES:
+    for name in ZSTD_LIBRARIES:
         try:
             return import_module(name)
         except ImportError:
             continue
-    raise ImportError(f"none of {', '.join(LIBRARIES)} is installed: mitmproxy brings one of them")
+    raise ImportError(f"none of {', '.join(ZSTD_LIBRARIES)} is installed: mitmproxy brings one of them")
 
 
 library = _library()

@@ -19,7 +19,7 @@ from toolcalls.parts import Decided, Fragment, Json, Other, Part, Piece, Stop, T
 from toolcalls.payload import index_of, string_of
 from toolcalls.protocols.protocol import Failed, Protocol
 from toolcalls.wire import sse
-from toolcalls.wire.events import Event
+from toolcalls.wire.sse import Event
 
 FINISHES = {"calls": Finish.COMPLETE, "done": Finish.COMPLETE, "full": Finish.CUT}
 PARTS = {"say", "call", "args", "calls", "stop"}

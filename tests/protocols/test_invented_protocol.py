@@ -15,7 +15,7 @@ from toolcalls import engine
 from toolcalls.mend.finish import Finish
 from toolcalls.parts import Part, Stop, Text
 from toolcalls.policy import Policy
-from toolcalls.wire.events import Event
+from toolcalls.wire.sse import Event
 
 BASH = question("Bash", "Read")
 TEXT_CALL = '<tool_call>\n{"name": "Bash", "arguments": {"command": "ls"}}\n</tool_call>'

@@ -10,8 +10,7 @@ from importlib.util import find_spec
 import pytest
 
 from scripts.shared import zstd_writer
-from toolcalls.wire import zstd
-from toolcalls.wire.encoding import MAX_WINDOW, readable
+from toolcalls.wire.encoding import ZSTD_LIBRARIES, readable, zstd_frames
 
 BROUGHT = {"zstandard": "zstandard", "backports.zstd": "backports.zstd"}
 """The packages that mitmproxy depends on for zstd, and the modules in them: the first up to 12.2, the second from 12.3 on."""
@@ -35,7 +34,7 @@ def test_mitmproxy_brings_a_library_for_each_encoding_that_we_undo() -> None:
     if not brought:
         assert sys.version_info >= (3, 14), f"mitmproxy {version('mitmproxy')} brings no zstd that we know"
         brought = ["compression.zstd"]
-    assert zstd.frames(MAX_WINDOW, tuple(brought)) is not None
+    assert zstd_frames(tuple(brought)) is not None
     assert all(map(readable, ("gzip", "deflate", "br", "zstd")))
 
 
@@ -46,9 +45,9 @@ def installed(name: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("name", [name for name in zstd.LIBRARIES if installed(name)])
+@pytest.mark.parametrize("name", [name for name in ZSTD_LIBRARIES if installed(name)])
 def test_every_library_that_is_there_reads_frames_and_keeps_to_the_window(name: str) -> None:
-    make = zstd.frames(MAX_WINDOW, (name,))
+    make = zstd_frames((name,))
     assert make is not None
     frame = make()
     packed = zstd_writer.compress(b"hello " * 1000)
@@ -62,4 +61,4 @@ def test_every_library_that_is_there_reads_frames_and_keeps_to_the_window(name: 
 
 
 def test_without_any_library_a_zstd_answer_passes_as_it_came() -> None:
-    assert zstd.frames(MAX_WINDOW, ()) is None
+    assert zstd_frames(()) is None

@@ -161,8 +161,3 @@ def test_an_error_line_of_llama_cpp_is_data_of_an_error_event() -> None:
 def test_long_and_short_events_are_cut_at_the_same_places(said: list[bytes]) -> None:
     block = b"\n\n".join([*said, b""])
     assert sse.split(block) == [one + b"\n\n" for one in said]
-
-
-@given(st.text("ab\n\r", max_size=40).map(str.encode))
-def test_line_ends_are_counted_however_many_there_are(raw: bytes) -> None:
-    assert sse.count_lines(raw) == raw.count(b"\n") + raw.count(b"\r")

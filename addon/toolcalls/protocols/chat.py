@@ -25,7 +25,7 @@ from ..reasons import ANOTHER_CHOICE
 from ..request.limit import tokens_of_chat
 from ..request.request import Request
 from ..wire import sse
-from ..wire.events import Event
+from ..wire.sse import Event
 from . import chat_choice
 from .chat_choice import CHOICE, CONTENT, KNOWN, HostCalls
 from .errors import error_in

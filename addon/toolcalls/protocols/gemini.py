@@ -32,7 +32,7 @@ from ..textcalls.known import WrittenTools
 from ..textcalls.python_calls import read_calls
 from ..textcalls.read_aloud import was_read
 from ..tools.check import Check, Exhausted
-from ..wire.events import Event, in_one_line
+from ..wire.sse import Event, in_one_line
 from .errors import error_in
 from .protocol import Failed, Protocol
 

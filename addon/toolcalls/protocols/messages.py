@@ -22,7 +22,7 @@ from ..policy import Policy
 from ..request.limit import tokens_in
 from ..request.request import Request
 from ..wire import sse
-from ..wire.events import Event
+from ..wire.sse import Event
 from .errors import error_in
 from .protocol import Ended, Failed, Instead, Protocol
 

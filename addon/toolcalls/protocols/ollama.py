@@ -21,9 +21,8 @@ from ..payload import index_of, says, string_of
 from ..policy import Policy
 from ..request.limit import tokens_in
 from ..request.request import Request
-from ..wire import ndjson
-from ..wire.events import Event
 from ..wire.framing import NDJSON
+from ..wire.sse import Event
 from .content import read_content
 from .protocol import Failed, Protocol
 
@@ -180,7 +179,7 @@ def _message(line: Json) -> Json:
 
 
 def _written(line: Json) -> bytes:
-    return ndjson.write(strict.write(line))
+    return NDJSON.write(strict.write(line), "")
 
 
 def is_line(line: Json) -> bool:

@@ -24,8 +24,8 @@ from ..request.request import Request
 from ..sizes import LimitReached
 from ..tail import Tail
 from ..wire import sse
-from ..wire.events import Event
 from ..wire.framing import SSE, Framing
+from ..wire.sse import Event
 from .errors import ERROR_EVENTS, error_in, error_in_text
 
 Json = dict[str, Any]

@@ -27,7 +27,7 @@ from ..request.limit import tokens_in
 from ..request.request import Request
 from ..sizes import LimitReached
 from ..wire import sse
-from ..wire.events import Event
+from ..wire.sse import Event
 from .errors import ERROR, error_in, error_in_text
 from .protocol import Failed, Protocol, joined
 from .zai_block import BLOCK_END, Block

@@ -9,11 +9,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from typing import NamedTuple
-
-from . import zstd
-from .zstd import CodedFrame
+from typing import Final, NamedTuple, Protocol
 
 MIB = 1024 * 1024
 
@@ -29,6 +27,10 @@ MAX_WHOLE = 64 * MIB
 MAX_WINDOW = 8 * MIB
 """How much memory a zstd frame may ask for: the limit that RFC 9659 sets for content encodings."""
 
+ZSTD_LIBRARIES: Final = ("compression.zstd", "backports.zstd", "zstandard")
+"""The first that is installed is used: Python's own, or the one that this mitmproxy brings. mitmproxy up to 12.2
+depends on `zstandard`; 12.3 on `backports.zstd`, the module of Python 3.14 for older Pythons."""
+
 
 class Corrupt(Exception):
     """The body is not in the encoding that its header names: the upstream's fault, not ours."""
@@ -40,6 +42,18 @@ class Inflated(Corrupt):
     def __init__(self, message: str, before: bytes) -> None:
         super().__init__(message)
         self.before = before
+
+
+class CodedFrame(Protocol):
+    """The decoder of one frame; all zstd libraries, and zlib, have objects of this form."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, /) -> bytes: ...
 
 
 class _BrotliFrame:
@@ -60,17 +74,24 @@ class _BrotliFrame:
         return bytes(self._object.process(data))
 
 
-def _gzip(_: bytes) -> CodedFrame:
-    return zlib.decompressobj(zlib.MAX_WBITS | 16)
-
-
-def _deflate(first: bytes) -> CodedFrame:
-    """Some servers send it raw, not wrapped as the standard wants it."""
-    return zlib.decompressobj(zlib.MAX_WBITS if _wrapped(first) else -zlib.MAX_WBITS)
+@cache
+def zstd_frames(names: tuple[str, ...] = ZSTD_LIBRARIES) -> Callable[[], CodedFrame] | None:
+    """The factory for decoders of one zstd frame; None without a library."""
+    for name in names:
+        try:
+            library = import_module(name)
+        except ImportError:
+            continue
+        if hasattr(library, "DecompressionParameter"):
+            options = {library.DecompressionParameter.window_log_max: MAX_WINDOW.bit_length() - 1}
+            return lambda: library.ZstdDecompressor(options=options)
+        make: Callable[[], CodedFrame] = library.ZstdDecompressor(max_window_size=MAX_WINDOW).decompressobj
+        return make
+    return None
 
 
 def _zstd(_: bytes) -> CodedFrame:
-    make = zstd.frames(MAX_WINDOW)
+    make = zstd_frames()
     assert make is not None, "nobody asks for a codec that is not there"
     return make()
 
@@ -89,14 +110,17 @@ class Codec(NamedTuple):
 
 
 def _wrapped(first: bytes) -> bool:
+    """Whether deflated data is wrapped as the standard wants it; some servers send it raw."""
     return first[0] & 0x0F == 8
 
 
-_GZIP = Codec(1024, _gzip, bool)  # a byte decodes to at most 1032
+_GZIP = Codec(1024, lambda _: zlib.decompressobj(zlib.MAX_WBITS | 16), bool)  # a byte decodes to at most 1032
 _CODECS = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
-    "deflate": Codec(1024, _deflate, _wrapped),
+    "deflate": Codec(
+        1024, lambda first: zlib.decompressobj(zlib.MAX_WBITS * (1 if _wrapped(first) else -1)), _wrapped
+    ),
     "br": Codec(16, lambda _: _BrotliFrame(), lambda _: False),  # ten bytes can decode to 16 MiB
     "zstd": Codec(256, _zstd, bool),  # a block of four bytes can decode to 128 KiB
 }
@@ -152,17 +176,14 @@ class Decoder:
 
 
 def readable(encoding: str) -> bool:
-    """Whether this is a content encoding that we can undo, or none at all."""
+    """Whether this is a content encoding that we can undo, or none at all.
+
+    The library of a codec may be missing: a mitmproxy that brings another one must not break answers.
+    """
     name = encoding.strip().lower()
-    return name in ("", "identity") or (name in _CODECS and _is_there(name))
-
-
-@cache
-def _is_there(name: str) -> bool:
-    """Whether the library of this codec is installed; a mitmproxy that brings another one must not break answers."""
     if name == "br":
         return find_spec("brotli") is not None
-    return name != "zstd" or zstd.frames(MAX_WINDOW) is not None
+    return zstd_frames() is not None if name == "zstd" else name in ("", "identity", *_CODECS)
 
 
 def decoder(encoding: str, *limits: int) -> Decoder | None:

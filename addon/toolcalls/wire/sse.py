@@ -13,14 +13,14 @@ from __future__ import annotations
 import json
 import re
 from itertools import pairwise
+from typing import Final, NamedTuple
 
-from .events import Event, in_one_line
-
+LINE_ENDS: Final = "\x85\u2028\u2029"
+"""The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
 BOM = b"\xef\xbb\xbf"
 _BLANK_LINES = (b"\n\n", b"\n\r\n", b"\n\r", b"\r\r")
 """The ends of bytes whose last line is blank."""
 _HUGE_EVENT = 64 * 1024
-_FEW_LINES = 4
 
 _WRAPPED = "data:"
 _MOST_WRAPPERS = 3
@@ -29,6 +29,14 @@ _MOST_WRAPPERS = 3
 _BLANK_LINE = re.compile(rb"\r\r|(?>\r\n|\n)(?>\r\n|\n|\r)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMMENTS = re.compile(rb"(?>(?>:[^\r\n]*+)?+[\r\n])*+\s*+")
+
+
+class Event(NamedTuple):
+    """One event, in any framing. `raw`: its bytes with its blank line; `data`: None if the event has no data."""
+
+    raw: bytes
+    data: str | None
+    type: str = ""
 
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
@@ -72,14 +80,6 @@ def _line_end(block: bytes | bytearray, start: int) -> bytes:
         return b"\n"
     count = block.count(b"\r\n", start)
     return b"\r\n" if count == block.count(b"\r", start) == block.count(b"\n", start) else b""
-
-
-def count_lines(raw: bytes) -> int:
-    """The number of LFs and CRs. Finding a few one by one takes a tenth of the time of counting."""
-    lines, at = 0, raw.find(b"\n")
-    while at >= 0 and lines < _FEW_LINES:
-        lines, at = lines + 1, raw.find(b"\n", at + 1)
-    return (raw.count(b"\n") if at >= 0 else lines) + (raw.count(b"\r") if b"\r" in raw else 0)
 
 
 def read_event(raw: bytes) -> Event:
@@ -156,6 +156,13 @@ def lines_alone(event: Event) -> list[Event]:
     if events and not is_ended(event.raw) and not is_whole(events[-1].data, say_done=True):
         events[-1] = events[-1]._replace(raw=events[-1].raw.rstrip(b"\n"))
     return events
+
+
+def in_one_line(data: str) -> str:
+    """JSON in which the characters are escaped that Python clients take for a line end: httpx reads lines of text."""
+    for character in () if data.isascii() else LINE_ENDS:
+        data = data.replace(character, f"\\u{ord(character):04x}")
+    return data
 
 
 def write(data: str, kind: str = "") -> bytes:

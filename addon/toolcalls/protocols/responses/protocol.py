@@ -24,8 +24,8 @@ from ...parts import Json, Part, Stop, Text
 from ...policy import Policy
 from ...request.request import Request
 from ...wire import sse
-from ...wire.events import Event
 from ...wire.framing import SSE, Framing
+from ...wire.sse import Event
 from ..errors import error_in
 from ..protocol import Protocol, joined
 from .answer import AnswerOfItems
