@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -37,8 +36,7 @@ class Toolfix:
         self.settings = Settings()
         self.reporter = Reporter(self.settings)
         self.http = HttpFlows(self.settings, self.reporter, refusals, ReasoningMemory())
-        self.websockets = WebSocketFlows(self.settings, self.reporter, refusals, self.http.held)
-        self.remove_view: Callable[[], None] | None = None
+        self.websockets = WebSocketFlows(self.settings, self.reporter, refusals, self.http.all_held)
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
 
     # Options
@@ -47,7 +45,7 @@ class Toolfix:
         self.settings.declare(loader)
 
     def running(self) -> None:
-        self.remove_view = content_view.register(self.http.shown)
+        content_view.register(self.http.shown)
         # The objects of mitmproxy and the addon live as long as the process; scanning them in every full garbage
         # collection takes up to 50 ms.
         if not gc.get_freeze_count():
@@ -66,8 +64,6 @@ class Toolfix:
 
     def done(self) -> None:
         self.settings.close()
-        if self.remove_view:
-            self.remove_view()
 
     # Clients
 

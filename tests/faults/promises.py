@@ -66,11 +66,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: /metrics is shown to nobody", "../e2e/test_e2e_metrics.py by_default_nobody", "the option is asked",
-        ((ENGINE + "proxy/metrics.py", 'if readers == "off":\n        return False', 'if readers == "off":\n        return True'),),
+        ((ENGINE + "proxy/metrics.py", 'if readers == "off":\n        may_read = False', 'if readers == "off":\n        may_read = True'),),
     ),
     Mutation(
         "promise: /metrics with a token is shown to those who have it", "../e2e/test_e2e_metrics.py by_default_nobody", "the token is compared",
-        ((ENGINE + "proxy/metrics.py", "return compare_digest(", "return True or compare_digest("),),
+        ((ENGINE + "proxy/metrics.py", "may_read = compare_digest(", "may_read = True or compare_digest("),),
     ),
     Mutation(
         "promise: no more is read than the sizes allow", "../test_stalls.py would_take_long", "the most values of an event",
@@ -245,7 +245,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: /metrics is shown to clients of this machine", "../e2e/test_e2e_metrics.py only_this_machine", "the address of the client is asked",
-        ((ENGINE + "proxy/metrics.py", "return bool(client) and hosts.is_loopback(client[0])", "return True"),),
+        ((ENGINE + "proxy/metrics.py", "may_read = bool(client) and hosts.is_loopback(client[0])", "may_read = True"),),
     ),
     Mutation(
         "promise: an answer of many calls does not fill the log", "../proxy/test_log_lines.py hundreds_of_calls", "the limit of lines",

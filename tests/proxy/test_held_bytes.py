@@ -20,10 +20,7 @@ END = (chat({}, "tool_calls") + "data: [DONE]\n\n").encode()
 
 def streams(room: HeldBytes, count: int = 20) -> list[BodyStream]:
     request = read_request(WIRES["chat"].request)
-    return [
-        BodyStream(Response("chat", request, Policy()), may_hold=lambda stream, size: room.fits(stream, size, LIMIT))
-        for _ in range(count)
-    ]
+    return [BodyStream(Response("chat", request, Policy()), all_held=room) for _ in range(count)]
 
 
 def pieces(whole: bytes) -> list[bytes]:
@@ -36,7 +33,7 @@ def test_of_20_streams_the_newest_pass_and_the_others_are_mended(one_event: bool
     if one_event:
         first = {"index": 0, "id": "call_0", "function": {"name": "Bash", "arguments": BROKEN}}
         call = chat({"tool_calls": [first]})
-    room = HeldBytes()
+    room = HeldBytes(lambda: LIMIT)
     opened = streams(room)
     sent = [b""] * len(opened)
     for piece in pieces(call.encode()):
@@ -56,7 +53,7 @@ def test_of_20_streams_the_newest_pass_and_the_others_are_mended(one_event: bool
 
 
 def test_a_stream_that_ends_makes_room_for_others() -> None:
-    room, call = HeldBytes(), chat_call(BROKEN).encode()
+    room, call = HeldBytes(lambda: LIMIT), chat_call(BROKEN).encode()
     for _ in range(3):
         for stream in streams(room, 8):
             stream.feed(call)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from mitmproxy import http
 from mitmproxy.log import LegacyLogEvents
 from mitmproxy.test import tflow
 
@@ -17,13 +18,18 @@ from toolcalls.cli.inputs import remark
 from toolcalls.outcome import Outcome
 from toolcalls.proxy import advice
 from toolcalls.proxy.content_view import ViewedResponse, view_text
-from toolcalls.proxy.reporting import CallLog, guard, is_read
+from toolcalls.proxy.reporting import FlowReport, Reporter, guard, is_read
 from toolcalls.proxy.session_summary import SummaryFile, read
+from toolcalls.proxy.settings import Settings
 from toolcalls.shown import LINE, shown, shown_lines
 
 HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2028\x00\ud800"
 ENCODABLE = HOSTILE.replace("\ud800", "")
 VISIBLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]*")
+
+
+def report_on(flow: http.HTTPFlow) -> FlowReport:
+    return FlowReport(Reporter(Settings()), flow, "chat")
 
 
 def test_what_is_not_visible_is_escaped_and_what_is_long_is_cut() -> None:
@@ -64,7 +70,7 @@ def test_a_log_line_stays_one_line_whatever_the_names_and_paths_are(
     guard()
     flow = tflow.tflow()
     flow.request.path = "/v1/\x1b[31m\n" + "p" * 1_000_000
-    log = CallLog(flow)
+    log = report_on(flow)
     for name in (HOSTILE, "x" * 1_000_000):
         outcome = Outcome(status, name, HOSTILE, name, HOSTILE * 1000, (HOSTILE,), HOSTILE)  # type: ignore[arg-type]
         log.calls([outcome])
@@ -78,7 +84,7 @@ def test_an_answer_of_hundreds_of_calls_does_not_fill_the_log(caplog: pytest.Log
     mended = Outcome("repaired", "Bash", "{}", "Bash", "{,}", ("trailing comma",))
     refused = Outcome("refused", "Bash", "{}", "Bash", "{", (), "no reading")
     untouched = Outcome("valid", "Bash", "{}", "Bash", "{}", ())
-    CallLog(tflow.tflow()).calls([untouched] * 300 + [mended] * 300 + [refused] * 100)
+    report_on(tflow.tflow()).calls([untouched] * 300 + [mended] * 300 + [refused] * 100)
     assert len(caplog.records) == 51
     assert caplog.records[-1].getMessage().endswith("mended 250 more calls and refused 100.")
 
@@ -109,7 +115,7 @@ def test_samples_of_arguments_are_masked_as_recordings_are(caplog: pytest.LogCap
     key = "gh" + "p_" + "a1B2" * 9
     arguments = f'{{"command": "curl -H \'x-api-key: {key}\'", "password": "hunter2hunter2", "n": 1}}'
     outcome = Outcome("repaired", "Bash", arguments, "Bash", arguments, ("trailing comma",))
-    CallLog(tflow.tflow()).calls([outcome])
+    report_on(tflow.tflow()).calls([outcome])
     assert "before" in caplog.text and "curl -H" in caplog.text
     assert key not in caplog.text and "hunter2" not in caplog.text
 

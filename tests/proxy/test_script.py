@@ -546,9 +546,9 @@ def test_a_broken_connection_leaves_nothing_behind(
         addon.responseheaders(flow)
         for chunk in events()[:2] if when == "in the call" else []:
             callable_of(response)(chunk)
-    assert (addon.http.held.total > 0) == (when == "in the call")
+    assert (addon.http.all_held.total > 0) == (when == "in the call")
     addon.error(flow)
-    assert not addon.http.open and not addon.http.held.total
+    assert not addon.http.open and not addon.http.all_held.total
     assert ("the connection broke while a tool call was held" in caplog.text) == (when == "in the call")
 
 
@@ -558,10 +558,10 @@ def test_a_flow_that_is_forgotten_by_mitmproxy_is_forgotten_by_us(addon: Toolfix
     callable_of_a_call = answered(flow)
     addon.responseheaders(flow)
     callable_of(callable_of_a_call)(b"".join(events()[:2]))
-    assert len(addon.http.open) == 1 and addon.http.held.total
+    assert len(addon.http.open) == 1 and addon.http.all_held.total
     del flow, callable_of_a_call
     gc.collect()
-    assert not addon.http.open and not addon.http.held.total
+    assert not addon.http.open and not addon.http.all_held.total
 
 
 def test_hooks_of_flows_that_are_not_ours_do_nothing(addon: Toolfix, context: taddons.context) -> None:

@@ -53,9 +53,9 @@ def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
 
 
 def test_a_socket_passes_what_comes_if_the_process_holds_enough() -> None:
-    settings, held = Settings(), HeldBytes()
+    settings, held = Settings(), HeldBytes(lambda: 10**12)
     settings.mode = "repair"
-    held.fits(WebSocketFlows, 10**12, 10**13)
+    held.fits(WebSocketFlows, 10**12)
     flows = WebSocketFlows(settings, Reporter(settings), Refusals(), held)
     flow = tflow.twebsocketflow()
     assert flow.websocket

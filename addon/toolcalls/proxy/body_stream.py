@@ -1,4 +1,4 @@
-"""The stream callables of responses: one feeds the engine, and keeps what arrives and what is sent; one only passes.
+"""The stream callable of a response that is mended, and what is known of all that is held back.
 
 mitmproxy calls one with every chunk. It never raises (an exception would leave the client hanging) and never returns
 an empty chunk (which would end a chunked response early). It also sends keep-alive events, which are not recorded.
@@ -11,11 +11,10 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import FrameType
 from weakref import WeakKeyDictionary
 
 from ..engine import Response
-from ..recording.transcript import Captured, Transcript
+from ..recording.transcript import Transcript
 
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """The most bytes kept of a response if no view, file or recorder wants them.
@@ -34,32 +33,61 @@ class HoldTimer:
     """How long calls have been held, and how long the client has got no data; updated after each chunk or message."""
 
     clock: Callable[[], float] = time.monotonic
-    silent_since: float = field(init=False)
-    held_since: float = 0.0
-    running: bool = False
-    """Whether a call was held at the last update."""
+    held_since: float | None = None
+    """None if nothing was held at the last update."""
+    silent_since: float = 0.0
     longest: float = 0.0
     """The longest time that a call was held, in seconds."""
-
-    def __post_init__(self) -> None:
-        self.silent_since = self.clock()
 
     def keep_alive_due(self, *, holding: bool, sent_data: bool) -> bool:
         """Update the timer; whether a keep-alive event should be sent now.
 
         `sent_data`: an event that resets the idle timers of clients was sent just now.
         """
-        if not (holding or self.running):
+        if not holding and self.held_since is None:
             return False
         now = self.clock()
-        if not self.running:
-            self.held_since = now
+        if self.held_since is None:
+            self.held_since = self.silent_since = now
         self.longest = max(self.longest, now - self.held_since)
-        due = not sent_data and now - max(self.silent_since, self.held_since) >= KEEP_ALIVE_SECONDS
-        self.running = holding
+        due = not sent_data and now - self.silent_since >= KEEP_ALIVE_SECONDS
         if sent_data or due:
             self.silent_since = now
+        if not holding:
+            self.held_since = None
         return due and holding
+
+
+class HeldBytes:
+    """What each answer holds, in the order in which they began to hold; all of them at most `most()` bytes."""
+
+    def __init__(self, most: Callable[[], int] = lambda: sys.maxsize) -> None:
+        self._most = most
+        self._of: WeakKeyDictionary[object, int] = WeakKeyDictionary()
+
+    @property
+    def total(self) -> int:
+        return sum(self._of.values())
+
+    def fits(self, answer: object, size: int) -> bool:
+        """Note what an answer holds now. False: it must let go of that, because those before it hold too much."""
+        if not size:
+            self.release(answer)
+            return True
+        self._of[answer] = size
+        before = 0
+        for other, held in self._of.items():
+            before += held
+            if other is answer:
+                break
+        fits = before <= self._most()
+        if not fits:
+            self.release(answer)
+        return fits
+
+    def release(self, answer: object) -> None:
+        """The answer holds nothing any more, or has ended in any way."""
+        self._of.pop(answer, None)
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
@@ -67,7 +95,7 @@ class BodyStream:
     """Feeds one response to the engine and keeps at most `most` bytes of it, with the times of chunks if `timed`.
 
     With `observe` the client gets the bytes as they arrived, and the output of the engine is only kept. `found` is
-    called when the stream begins to hold a call; `may_hold`: whether the process has room for what this stream holds.
+    called when the stream begins to hold a call; `all_held` knows what every answer of the process holds.
     """
 
     response: Response
@@ -76,7 +104,7 @@ class BodyStream:
     timed: bool = False
     clock: Callable[[], float] = time.monotonic
     found: Callable[[], None] = lambda: None
-    may_hold: Callable[[object, int], bool] = lambda stream, size: True
+    all_held: HeldBytes = field(default_factory=HeldBytes)
     transcript: Transcript = field(init=False)
     hold: HoldTimer = field(init=False)
     holds_call: bool = field(init=False, default=False)
@@ -88,16 +116,17 @@ class BodyStream:
     def feed(self, chunk: bytes) -> list[bytes]:
         """The pieces to send to the client for a chunk of the body; an empty one is the end."""
         if not chunk:
-            return [] if _is_in_mid_stream(sys._getframe(1)) else self.end()
+            # An empty frame of HTTP/2 comes in the same way as the end: only the event that mitmproxy handles tells.
+            event = sys._getframe(1).f_locals.get("event")
+            return [] if type(event).__name__ == "ResponseData" else self.end()
         arrived = self.clock() if self.timed else None
         out = self.response.feed(chunk)
-        if len(out) == 1 and out[0] is chunk and not self.hold.running:
+        if len(out) == 1 and out[0] is chunk and self.hold.held_since is None:
             # Nearly every chunk of nearly every answer.
             self.transcript.add(chunk, out, arrived)
             return out
-        if not self.may_hold(self, self.response.held_bytes):
+        if not self.all_held.fits(self, self.response.held_bytes):
             out = [*out, *self.response.stop_holding()]
-            self.may_hold(self, self.response.held_bytes)
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         self.transcript.add(chunk, out, arrived)
@@ -110,64 +139,11 @@ class BodyStream:
 
     def _keep_alive(self, out: list[bytes]) -> list[bytes]:
         """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
-        holding = self.response.holding
-        if not (holding or self.hold.running):
-            return out
         held_call, self.holds_call = self.holds_call, self.response.holds_call
         if self.holds_call and not held_call:
             self.found()
         # A comment does not reset a timer that counts events.
-        if self.hold.keep_alive_due(holding=holding, sent_data=any(map(_DATA.search, out))):
+        if self.hold.keep_alive_due(holding=self.response.holding, sent_data=any(map(_DATA.search, out))):
             event = self.response.keep_alive()
             return [*out, event] if event else out
         return out
-
-
-def _is_in_mid_stream(caller: FrameType) -> bool:
-    """Whether an empty chunk is an empty HTTP/2 frame and not the end of the message.
-
-    mitmproxy calls the stream in the same way for both; only the event in the caller's frame differs.
-    """
-    return type(caller.f_locals.get("event")).__name__ == "ResponseData"
-
-
-def passing(kept: Captured) -> Callable[[bytes], list[bytes]]:
-    """A stream callable that passes every chunk unchanged and keeps it."""
-
-    def feed(chunk: bytes) -> list[bytes]:
-        kept.add(chunk)
-        return [chunk] if chunk else []
-
-    return feed
-
-
-ANSWERS = 8
-"""All answers together hold about this many times what one answer may hold."""
-
-
-class HeldBytes:
-    """What each answer holds, in the order in which they began to hold."""
-
-    def __init__(self) -> None:
-        self._of: WeakKeyDictionary[object, int] = WeakKeyDictionary()
-
-    @property
-    def total(self) -> int:
-        return sum(self._of.values())
-
-    def fits(self, answer: object, size: int, most: int) -> bool:
-        """Note what an answer holds now. False: with those that began to hold before it, that is more than `most`."""
-        if not size:
-            self.release(answer)
-            return True
-        self._of[answer] = size
-        before = 0
-        for other, held in self._of.items():
-            before += held
-            if other is answer or before > most:
-                break
-        return before <= most
-
-    def release(self, answer: object) -> None:
-        """The answer holds nothing any more, or has ended in any way."""
-        self._of.pop(answer, None)

@@ -54,9 +54,8 @@ def view_text(viewed: ViewedResponse) -> str:
             lines.append(f"  because  {shown(outcome.reason, 400)}")
         if outcome.received_name != outcome.name:
             lines.append(f"  name     {shown(outcome.received_name) or '(none)'} → {shown(outcome.name) or '(none)'}")
-        lines.append(f"  before   {shown_lines(outcome.received_arguments, MOST_SHOWN)}")
         after = "(dropped)" if outcome.dropped else shown_lines(outcome.arguments, MOST_SHOWN)
-        lines.append(f"  after    {after}")
+        lines += [f"  before   {shown_lines(outcome.received_arguments, MOST_SHOWN)}", f"  after    {after}"]
     if viewed.before == viewed.after:
         return "\n".join([*lines, "", f"── unchanged: {len(viewed.before):,} bytes ──", _body(viewed.before)])
     lines += ["", f"── before: {len(viewed.before):,} bytes from the upstream ──", _body(viewed.before)]
@@ -89,28 +88,11 @@ def _shown(data: bytes, flow: object, message: object, find: FindResponse) -> st
     return "toolfix has nothing to show for this message.\n\n" + _body(data)
 
 
-def _priority(flow: object, message: object) -> float:
-    """Highest if a call of this answer was mended or refused; otherwise the view appears only when it is chosen."""
-    changed = isinstance(flow, http.HTTPFlow) and message is flow.response and CHANGED in flow.metadata
-    return 10 if changed else -1
+def register(find: FindResponse) -> None:
+    """Add the view to mitmproxy, in the place of that of a script that was reloaded.
 
-
-def register(find: FindResponse) -> Callable[[], None]:
-    """Add the view to mitmproxy, in the place of that of a script that was reloaded; return what removes it."""
-    views: Any = contentviews
-    view = _view(find)
-    if hasattr(views, "Contentview"):
-        views.registry._by_name.pop(NAME, None)
-        views.add(view)
-        return lambda: None  # mitmproxy 12 has no way to remove a view.
-    for known in [known for known in views.views if known.name == NAME]:
-        views.remove(known)
-    views.add(view)
-    return lambda: views.remove(view) if view in views.views else None
-
-
-def _view(find: FindResponse) -> Any:
-    """The view for mitmproxy 12, which calls `prettify`, and for mitmproxy 11, which calls the view itself."""
+    mitmproxy 12 calls `prettify`, mitmproxy 11 the view itself.
+    """
     views: Any = contentviews
     base: Any = getattr(views, "Contentview", None) or views.View
 
@@ -125,8 +107,15 @@ def _view(find: FindResponse) -> Any:
             return NAME, ([("text", line)] for line in text.split("\n"))
 
         def render_priority(self, data: bytes, metadata: Any = None, **known: Any) -> float:
-            if metadata is not None:
-                return _priority(metadata.flow, metadata.http_message)
-            return _priority(known.get("flow"), known.get("http_message"))
+            """Highest if a call of this answer was mended or refused; else the view appears only when chosen."""
+            flow = metadata.flow if metadata else known.get("flow")
+            message = metadata.http_message if metadata else known.get("http_message")
+            changed = isinstance(flow, http.HTTPFlow) and message is flow.response and CHANGED in flow.metadata
+            return 10 if changed else -1
 
-    return AnswerView()
+    if base.__name__ == "Contentview":
+        views.registry._by_name.pop(NAME, None)
+    else:
+        for known in [known for known in views.views if known.name == NAME]:
+            views.remove(known)
+    views.add(AnswerView())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,16 +22,17 @@ from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
 from ..request.request import Request, Seed, decode, read_request
 from ..sizes import MOST_CALLS
-from ..wire.encoding import Corrupt, Inflated, decode_whole, readable
+from ..wire.encoding import Corrupt, decode_whole, readable
 from . import advice, content_view
-from .body_stream import ANSWERS, BodyStream, HeldBytes, passing
+from .body_stream import BodyStream, HeldBytes
 from .content_view import content
-from .reporting import CallLog, Reporter, attempt, endpoint, mark
+from .reporting import FlowReport, Reporter, endpoint, exchange_of
 from .settings import Settings
 
 logger = logging.getLogger("toolfix")
 
-LONG_HOLD_SECONDS = 60.0
+_ANSWERS = 8
+"""All answers together hold about this many times what one answer may hold."""
 _SHORT_ERROR = 1024 * 1024
 
 
@@ -42,7 +44,7 @@ class FlowState:
     request: Request
     reasoning: ReasoningSession
     seed: Seed
-    log: CallLog
+    report: FlowReport
     stream: BodyStream | None = None
 
 
@@ -59,7 +61,7 @@ class HttpFlows:
         self._refusals = refusals
         self._reasoning = reasoning
         self.open = flows
-        self.held = HeldBytes()
+        self.all_held = HeldBytes(lambda: _ANSWERS * settings.policy.max_held_bytes)
         self._passing: WeakKeyDictionary[http.HTTPFlow, Captured] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
@@ -73,27 +75,25 @@ class HttpFlows:
                 "it and its answer pass unchanged."
             )
             return
-        body = content(flow.request)
+        body, host, path = content(flow.request), flow.request.pretty_host, flow.request.path
         request_json = decode(body)
-        account = account_of(flow.request.headers, flow.request.path)
-        session = self._reasoning.session(
-            protocol, flow.request.pretty_host, account, request_json, flow.request.path
-        )
-        request = read_request(request_json, protocol, flow.request.path)
-        log = CallLog(flow, self._settings.would)
-        exchange = self._reporter.exchange(flow, protocol)
+        account = account_of(flow.request.headers, path)
+        session = self._reasoning.session(protocol, host, account, request_json, path)
+        report = FlowReport(self._reporter, flow, protocol)
+        exchange = exchange_of(flow, protocol, self._settings.texts)
         exchange.request = body
-        self.open[flow] = FlowState(exchange, request, session, Seed(body), log)
-        if _is_signed(flow.request):
+        request = read_request(request_json, protocol, path)
+        self.open[flow] = FlowState(exchange, request, session, Seed(body), report)
+        if flow.request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
+            # A signature covers the body and the headers: Amazon answers 403 if anything was changed.
             return
         policy, refusals = self._settings.policy, self._refusals
-        changed = exchange.changed = attempt(
-            flow,
+        changed = exchange.changed = report.attempt(
             "failed and let the request pass unchanged",
             lambda: mend_request(protocol, body, request_json, policy, refusals, session.recall),
         )
         if changed is not None:
-            self._reporter.request(flow, protocol, changed.steps)
+            report.request(changed.steps)
         if not self._settings.observes:
             flow.request.headers["Accept-Encoding"] = "identity"
             if changed is not None and changed.body is not body:
@@ -107,15 +107,20 @@ class HttpFlows:
             # When mitmproxy replays a flow, or another addon answers, the body is already there.
             return
         if state is None:
-            streams = _is_event_stream(response)
+            # mitmproxy must not wait for the end of a stream of events.
+            kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            streams = kind in ("text/event-stream", "application/x-ndjson")
         elif state.request.stream and _may_hold_calls(response):
             self._stream(flow, response, state)
             return
         else:
-            streams = state.request.stream and not _is_short_error(response)
+            # A small error may quote a call.
+            length = response.headers.get("content-length", "")
+            is_short = length.isdigit() and int(length) <= _SHORT_ERROR
+            streams = state.request.stream and not (response.status_code >= 400 and is_short)
         if streams and not response.stream:
-            self._passing[flow] = Captured(self._settings.most_kept)
-            response.stream = passing(self._passing[flow])
+            passing = self._passing[flow] = Captured(self._settings.most_kept)
+            response.stream = passing.pass_on
 
     def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
         """Mend the response as it arrives."""
@@ -128,29 +133,25 @@ class HttpFlows:
             observe=observe,
             most=MAX_KEPT if recorder else self._settings.most_kept,
             timed=recorder is not None,
-            found=state.log.found,
-            may_hold=self._may_hold,
+            found=state.report.found,
+            all_held=self.all_held,
         )
         if not observe:
-            headers.pop("content-encoding", None)
-            headers.pop("content-length", None)
+            for name in ("content-encoding", "content-length", "transfer-encoding"):
+                headers.pop(name, None)
             # For an HTTP/2 client "chunked" is a protocol error, and an HTTP/1.0 client does not know it.
-            headers.pop("transfer-encoding", None)
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
         if recorder:
             recorder.begin(state.exchange)
         response.stream = stream.feed
 
-    def held_now(self) -> list[tuple[str, int]]:
-        """The protocol of each open flow, and how many bytes of it are held."""
-        states = list(self.open.values())
-        return [
-            (state.exchange.protocol, state.stream.response.held_bytes if state.stream else 0) for state in states
-        ]
-
-    def _may_hold(self, stream: object, size: int) -> bool:
-        return self.held.fits(stream, size, ANSWERS * self._settings.policy.max_held_bytes)
+    def held_now(self) -> Counter[str]:
+        """How many bytes of open answers are held, by protocol."""
+        held: Counter[str] = Counter()
+        for state in list(self.open.values()):
+            held[state.exchange.protocol] += state.stream.response.held_bytes if state.stream else 0
+        return held
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Take a response that is complete, and report what was done with it."""
@@ -161,9 +162,9 @@ class HttpFlows:
         if state is None or flow.response is None:
             return
         if flow.response.status_code >= 400:
-            self._take_error(flow, state, flow.response, gone=passed is not None)
+            self._take_error(state, flow.response, gone=passed is not None)
         elif passed is None and state.stream is None:
-            self._mend_at_once(flow, state)
+            self._mend_at_once(state, flow.response)
         elif flow.response.raw_content is None and state.stream is not None:
             transcript = state.stream.transcript
             kept = transcript.before if self._settings.observes else transcript.after
@@ -187,21 +188,19 @@ class HttpFlows:
                 self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
             # The client read the error status and hung up before the end of the body.
-            self._no_answer(flow, flow.response)
+            self._no_answer(state, flow.response)
         if state.stream is not None and state.stream.response.holds_call:
-            logger.warning(
-                f"{endpoint(flow)}: the connection broke while a tool call was held; it was not delivered."
-            )
+            state.report.warn("the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
 
-    def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
+    def _no_answer(self, state: FlowState, response: http.Response) -> None:
         """Report that the host sent an error status instead of an answer."""
-        sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
-        self._reporter.summary.no_answer(sentence)
+        exchange = state.exchange
+        self._reporter.summary.no_answer(advice.of_status(exchange.host, response.status_code, exchange.path))
 
     def _new_stream(self, state: FlowState, response: http.Response, **options: Any) -> BodyStream:
         """The stream that mends the response of a flow, which a recording follows. `options`: those of the class."""
-        remember, note = self._refusals.remember, state.log.decided
+        remember, note = self._refusals.remember, state.report.decided
 
         def on_outcome(outcome: Outcome) -> None:
             remember(outcome)
@@ -222,7 +221,7 @@ class HttpFlows:
         exchange.options = self._settings.texts
         return stream
 
-    def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
+    def _take_error(self, state: FlowState, response: http.Response, *, gone: bool) -> None:
         """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
 
         `gone`: the client already has the error.
@@ -231,20 +230,19 @@ class HttpFlows:
         state.reasoning.rejected(response.status_code, body)
         answer = None
         if not gone:
-            answer = attempt(
-                flow,
+            answer = state.report.attempt(
                 "failed and let the error pass unchanged",
                 lambda: recovered(state.exchange.protocol, state.request, policy, body, state.seed),
             )
         if answer is None or self._settings.observes:
-            self._no_answer(flow, response)
+            self._no_answer(state, response)
         if answer is None:
             return
         stream = self._new_stream(state, response)
         stream.transcript.add(body, [answer.body])
         stream.response.outcomes += answer.outcomes
         for outcome in answer.outcomes:
-            state.log.decided(outcome)
+            state.report.decided(outcome)
         if not self._settings.observes:
             response.status_code, response.reason = 200, "OK"
             for name in ("content-encoding", "transfer-encoding"):
@@ -252,15 +250,14 @@ class HttpFlows:
             response.headers["content-type"] = state.exchange.content_type = answer.content_type
             response.content = answer.body
 
-    def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState) -> None:
+    def _mend_at_once(self, state: FlowState, response: http.Response) -> None:
         """Mend a body that is complete already, because no stream was asked for or mitmproxy replays the flow."""
-        response = flow.response
-        if response is None or not response.raw_content or not _may_hold_calls(response):
+        if not response.raw_content or not _may_hold_calls(response):
             return
         try:
             body = decode_whole(response.raw_content, response.headers.get("content-encoding", ""))
         except Corrupt as error:
-            logger.warning(f"{endpoint(flow)}: the body cannot be decoded ({error}); it passes unchanged.")
+            state.report.warn(f"the body cannot be decoded ({error}); it passes unchanged.")
             return
         if not body:
             return
@@ -278,16 +275,13 @@ class HttpFlows:
         if stream is None:
             state.reasoning.over()
             return
-        self.held.release(stream)
-        before = stream.transcript.before
+        self.all_held.release(stream)
+        before, outcomes = stream.transcript.before, stream.response.outcomes
         if not broken and self._settings.policy.reasoning == "auto" and before.complete:
             # The host may want the reasoning back with the next request.
-            attempt(
-                flow,
+            state.report.attempt(
                 "cannot remember the reasoning of this answer",
-                lambda: state.reasoning.answered(
-                    b"".join(before.decoded(state.exchange.encoding)), stream.response.outcomes
-                ),
+                lambda: state.reasoning.answered(b"".join(before.decoded(state.exchange.encoding)), outcomes),
             )
         state.reasoning.over()
         state.seed.forget()
@@ -300,47 +294,25 @@ class HttpFlows:
 
     def _report(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream, *, broken: bool) -> None:
         """Report what was done with a response that is over."""
-        response, protocol, log, would = stream.response, state.exchange.protocol, state.log, self._settings.would
-        if response.failure is not None:
-            self._report_failure(flow, state, response.failure)
+        response, report, would = stream.response, state.report, self._settings.would
         if response.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read of an answer"
-            log.warn(f"the answer is over a limit ({most}); the rest passed unchanged.")
+            report.warn(f"the answer is over a limit ({most}); the rest passed unchanged.")
         if response.mended_events:
-            log.say(f"{would}mended the data of {response.mended_events} events, which was no JSON.")
+            report.say(f"{would}mended the data of {response.mended_events} events, which was no JSON.")
         if response.changed_sent_text and not would:
-            log.warn("the host changed text that the client had already received; the client keeps the old text.")
-        long_held = stream.hold.longest > LONG_HOLD_SECONDS and bool(response.outcomes)
-        if long_held:
-            log.say(f"a tool call was held for {stream.hold.longest:.0f} s until it was complete.")
-        self._reporter.calls(log, protocol, response.outcomes, response.seconds)
-        mark(flow, response.outcomes, would)
+            report.warn("the host changed text that the client had already received; the client keeps the old text.")
+        report.calls(response.outcomes, response.seconds)
+        report.mark(flow, response.outcomes)
         state.exchange.broken = broken
-        self._reporter.over(
-            log,
-            protocol,
+        report.over(
             state.exchange,
-            failed_open=response.failure is not None,
+            response.failure,
+            stream.hold.longest if response.outcomes else 0.0,
             mended_events=response.mended_events,
             limited=response.limited,
-            long_held=long_held,
             broken=broken,
         )
-
-    def _report_failure(self, flow: http.HTTPFlow, state: FlowState, failure: Exception) -> None:
-        if isinstance(failure, Inflated):
-            state.log.warn(f"{'' if self._settings.observes else 'the answer was cut off: '}{failure}.")
-        elif isinstance(failure, Corrupt):
-            what = f"the body is not {state.exchange.encoding}, although its header says so ({failure})"
-            state.log.warn(f"{what}; from there on it passes unchanged.")
-        else:
-            logger.error(
-                f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the answer pass unchanged; "
-                "please report this with the recording.",
-                exc_info=failure,
-            )
-        # The frames of the traceback refer to the flow, which could never be freed.
-        failure.__traceback__ = failure.__context__ = failure.__cause__ = None
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows for a flow, open or finished."""
@@ -353,25 +325,8 @@ class HttpFlows:
         return content_view.ViewedResponse(state.exchange.protocol, before, after, outcomes, note)
 
 
-def _is_short_error(response: http.Response) -> bool:
-    """Whether this is an error with a small Content-Length: it may quote a call, so it is not streamed."""
-    length = response.headers.get("content-length", "")
-    return response.status_code >= 400 and length.isdigit() and int(length) <= _SHORT_ERROR
-
-
-def _is_signed(request: http.Request) -> bool:
-    """Whether a signature covers the body and the headers: Amazon answers 403 if anything was changed."""
-    return str(request.headers.get("authorization", "")).startswith("AWS4-HMAC-SHA256")
-
-
 def _may_hold_calls(response: http.Response) -> bool:
     return 200 <= response.status_code < 300 and readable(response.headers.get("content-encoding", ""))
-
-
-def _is_event_stream(response: http.Response) -> bool:
-    """Whether the response is a stream of events, so that mitmproxy must not wait for its end."""
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-    return kind in ("text/event-stream", "application/x-ndjson")
 
 
 _HEADERS = re.compile(r"(?:proxy-)?authorization|cookie|(?:.+-)?api-?key|(?:.+-)?(?:auth|access)-token")

@@ -9,10 +9,10 @@ for. Only whoever starts the proxy knows who can reach its port.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from hmac import compare_digest
+from itertools import accumulate
 
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
@@ -41,22 +41,14 @@ COUNTERS = {
 """Each counter, with its label besides the protocol, and its help text."""
 
 
-@dataclass(slots=True)
-class _Histogram:
-    counts: list[int] = field(default_factory=lambda: [0] * (len(BUCKETS) + 1))
-    total: float = 0.0
-
-    def add(self, seconds: float) -> None:
-        self.counts[bisect_left(BUCKETS, seconds)] += 1
-        self.total += seconds
-
-
 class Metrics:
     """The counts of one proxy. An answer is counted when it is over."""
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in COUNTERS}
-        self._times: dict[str, _Histogram] = {}
+        self._times: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
+        """How many calls of each protocol took how long, by bucket."""
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def called(self, protocol: str, outcomes: Iterable[Outcome], seconds: Iterable[float] = ()) -> None:
         """Count complete calls. `seconds`: how long mending took, one number for each call."""
@@ -68,9 +60,9 @@ class Metrics:
                 steps[protocol, step if known else OTHER] += 1
             if outcome.status == "refused":
                 self._counts["refused"][protocol, reason_class(outcome.reason)] += 1
-        times = self._times.setdefault(protocol, _Histogram())
         for second in seconds:
-            times.add(second)
+            self._times[protocol][bisect_left(BUCKETS, second)] += 1
+            self._seconds[protocol] += second
 
     def mended_request(self, protocol: str, steps: Mapping[str, int]) -> None:
         """Count the steps of a request that was mended."""
@@ -79,9 +71,9 @@ class Metrics:
 
     def answered(self, protocol: str, **happened: int) -> None:
         """Count an answer, or a WebSocket with all its answers, that is over, and what happened by its counter."""
-        self._counts["answers"][protocol, ""] += 1
+        happened["answers"] = 1
         for name, (label, _) in COUNTERS.items():
-            if not label and name != "answers":
+            if not label:
                 self._counts[name][protocol, ""] += happened.get(name, 0)
 
     def render(self, *, mode: str, held_bytes: Mapping[str, int], recordings: Mapping[str, int]) -> str:
@@ -97,13 +89,12 @@ class Metrics:
         for protocol in sorted({*(protocol for protocol, _ in self._counts["answers"]), *held_bytes}):
             lines.append(_sample("held_bytes", held_bytes.get(protocol, 0), protocol=protocol))
         lines += _family("mending_seconds", "histogram", "Time that mending one call or JSON answer took.")
+        limits = (*map(str, BUCKETS), "+Inf")
         for protocol, times in sorted(self._times.items()):
-            reached = 0
-            for limit, count in zip((*map(str, BUCKETS), "+Inf"), times.counts, strict=True):
-                reached += count
+            for limit, reached in zip(limits, accumulate(times), strict=True):
                 lines.append(_sample("mending_seconds_bucket", reached, protocol=protocol, le=limit))
-            lines.append(_sample("mending_seconds_sum", round(times.total, 9), protocol=protocol))
-            lines.append(_sample("mending_seconds_count", reached, protocol=protocol))
+            lines.append(_sample("mending_seconds_sum", round(self._seconds[protocol], 9), protocol=protocol))
+            lines.append(_sample("mending_seconds_count", sum(times), protocol=protocol))
         lines += _family("recordings_total", "counter", "Flows that were recorded, and those that were lost.")
         lines += [_sample("recordings_total", count, result=result) for result, count in recordings.items()]
         return "\n".join(lines) + "\n"
@@ -114,12 +105,9 @@ def _family(name: str, kind: str, text: str) -> list[str]:
 
 
 def _sample(name: str, value: float, **labels: str) -> str:
-    inside = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+    escaped = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+    inside = ",".join(f'{label}="{text.translate(escaped)}"' for label, text in labels.items())
     return f"toolfix_{name}{{{inside}}} {value}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
 _REFUSED = """toolfix shows its metrics only to readers that toolfix_metrics names.
@@ -145,16 +133,13 @@ def is_asked_for(flow: http.HTTPFlow) -> bool:
 
 def response(flow: http.HTTPFlow, readers: str, text: Callable[[], str]) -> http.Response:
     """The page, or a refusal. `readers` is the value of `toolfix_metrics`."""
-    if _may_read(flow, readers):
-        return http.Response.make(200, text(), {"content-type": CONTENT_TYPE})
-    return http.Response.make(403, _REFUSED, {"content-type": "text/plain; charset=utf-8"})
-
-
-def _may_read(flow: http.HTTPFlow, readers: str) -> bool:
+    client, given = flow.client_conn.peername, flow.request.headers.get("authorization", "")
     if readers == "off":
-        return False
-    if readers == "loopback":
-        client = flow.client_conn.peername
-        return bool(client) and hosts.is_loopback(client[0])
-    given = flow.request.headers.get("authorization", "")
-    return compare_digest(given.encode("utf-8", "replace"), f"Bearer {readers}".encode())
+        may_read = False
+    elif readers == "loopback":
+        may_read = bool(client) and hosts.is_loopback(client[0])
+    else:
+        may_read = compare_digest(given.encode("utf-8", "replace"), f"Bearer {readers}".encode())
+    if not may_read:
+        return http.Response.make(403, _REFUSED, {"content-type": "text/plain; charset=utf-8"})
+    return http.Response.make(200, text(), {"content-type": CONTENT_TYPE})

@@ -19,6 +19,7 @@ from ..recording.record import Exchange
 from ..recording.redact import redact
 from ..request.mend import LEFT
 from ..shown import LINE, shown, shown_lines
+from ..wire.encoding import Corrupt, Inflated
 from . import session_summary
 from .metrics import Metrics
 from .settings import Settings
@@ -30,6 +31,7 @@ CHANGED = "toolfix_changed"
 MARK = ":wrench:"
 """The marker of such a flow, in the lists of mitmproxy and mitmweb."""
 
+LONG_HOLD_SECONDS = 60.0
 _MOST_LINES = 50
 """The most calls of an answer that get their own log line: a hostile answer has hundreds, and a line takes time."""
 _MASKED = 2048
@@ -69,32 +71,67 @@ def endpoint(flow: http.HTTPFlow) -> str:
     return shown(f"{flow.request.pretty_host}{flow.request.path.partition('?')[0]}")
 
 
-def attempt(flow: http.HTTPFlow, otherwise: str, work: Callable[[], Done]) -> Done | None:
-    """The result of some work of ours; None if it failed, which is logged with what happens otherwise."""
-    try:
-        return work()
-    except Exception:
-        logger.exception(f"{endpoint(flow)}: toolfix {otherwise}; please report this.")
-        return None
+class Reporter:
+    """What all flows report to: the counts, the summary and the recorder."""
+
+    def __init__(self, settings: Settings) -> None:
+        guard()
+        self.settings = settings
+        self.metrics = Metrics()
+        self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
+
+    def advise(self, sentence: str) -> None:
+        """Say once what keeps a client from using the proxy, if anything does."""
+        if sentence and self.summary.warning(sentence):
+            logger.warning(sentence)
+
+    def stats(self, held_bytes: Mapping[str, int]) -> str:
+        """The text of /metrics. `held_bytes`: how many bytes of each protocol are held."""
+        recorder = self.settings.recorder
+        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
+        return self.metrics.render(mode=self.settings.mode, held_bytes=held_bytes, recordings=recordings)
 
 
-def _told(outcome: Outcome, would: str) -> str:
-    """What was done with a call."""
-    name = shown(outcome.received_name) or "(no name)"
-    if outcome.status == "refused":
-        return f"{would}refused {name}: {shown(outcome.reason, 400)}"
-    return f"{would}mended {name}: {shown(', '.join(outcome.steps), LINE)}"
+class FlowReport:
+    """What is said of one flow. It keeps the endpoint as text: the flow could not be freed otherwise."""
 
-
-class CallLog:
-    """The log of one answer. It keeps the endpoint as text and not the flow, which could not be freed otherwise."""
-
-    def __init__(self, flow: http.HTTPFlow, would: str = "") -> None:
-        """`would`: what stands before what was done, if it was only observed."""
+    def __init__(self, reporter: Reporter, flow: http.HTTPFlow, protocol: str) -> None:
+        self._reporter = reporter
+        self._protocol = protocol
         self._endpoint = endpoint(flow)
-        self._would = would
+        self._would = reporter.settings.would
         self._found = False
         self._counts: Counter[str] = Counter()
+
+    def say(self, line: str, level: int = logging.INFO, failure: Exception | None = None) -> None:
+        logger.log(level, f"{self._endpoint}: {line}", exc_info=failure)
+
+    def warn(self, line: str) -> None:
+        self.say(line, logging.WARNING)
+
+    def _debug(self, line: str, arguments: str = "") -> None:
+        """A line with the beginning of the arguments, whose secrets are masked as in a recording."""
+        if is_read(logging.DEBUG):
+            sample = shown(redact(arguments[:_MASKED]) + arguments[_MASKED:])
+            self.say(f"{line}{sample}", logging.DEBUG)
+
+    def attempt(self, otherwise: str, work: Callable[[], Done]) -> Done | None:
+        """The result of some work of ours; None if it failed, which is logged with what happens otherwise."""
+        try:
+            return work()
+        except Exception as failure:
+            self.say(f"toolfix {otherwise}; please report this.", logging.ERROR, failure)
+            return None
+
+    def request(self, steps: Mapping[str, int]) -> None:
+        """What was mended in a request."""
+        done = ", ".join(f"{number} × {step}" for step, number in steps.items())
+        if steps.keys() <= LEFT:
+            what = "the request is too large to mend in time; these parts were sent unchanged"
+        else:
+            what = f"{self._would}mended the request"
+        self.say(f"{what}: {done}")
+        self._reporter.metrics.mended_request(self._protocol, steps)
 
     def found(self) -> None:
         """The first fragment or block of a call arrived. Logged once, and again only after a call was sent."""
@@ -113,108 +150,83 @@ class CallLog:
         size = f"{len(outcome.arguments):,} characters"
         self._debug(f"{what} {outcome.name or '(no name)'}{identity}: {status}, {size}.")
 
-    def calls(self, outcomes: Iterable[Outcome]) -> None:
-        """A line for each call of an answer or a message, except those that were sent unchanged."""
+    def calls(self, outcomes: Sequence[Outcome], seconds: Iterable[float] = ()) -> None:
+        """The calls of an answer or a message. `seconds`: how long mending took, one number for each call.
+
+        Each has a line in the log, except those that were sent unchanged.
+        """
         touched = [outcome for outcome in outcomes if outcome.touched]
         for outcome in touched[:_MOST_LINES]:
-            self._call(outcome)
+            sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
+            level = logging.WARNING if outcome.status == "refused" else logging.INFO
+            self.say(f"{_told(outcome, self._would)} ({sizes})", level)
+            name = shown(outcome.received_name) or "(no name)"
+            self._debug(f"{name} before ", outcome.received_arguments)
+            self._debug(f"{name} after ", outcome.arguments)
         if more := touched[_MOST_LINES:]:
             refused = sum(outcome.status == "refused" for outcome in more)
             self.say(f"{self._would}mended {len(more) - refused} more calls and {self._would}refused {refused}.")
+        self._reporter.summary.answer(outcomes, observed=bool(self._would))
+        self._reporter.metrics.called(self._protocol, outcomes, seconds)
 
-    def _call(self, outcome: Outcome) -> None:
-        sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
-        level = logging.WARNING if outcome.status == "refused" else logging.INFO
-        self.say(f"{_told(outcome, self._would)} ({sizes})", level)
-        name = shown(outcome.received_name) or "(no name)"
-        self._debug(f"{name} before ", outcome.received_arguments)
-        self._debug(f"{name} after ", outcome.arguments)
+    def mark(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
+        """Mark a changed flow in the lists of mitmproxy and mitmweb, with a comment that says what was done."""
+        touched = [outcome for outcome in outcomes if outcome.touched]
+        if touched:
+            more = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
+            flow.metadata[CHANGED] = True
+            flow.marked = flow.marked or MARK
+            flow.comment = flow.comment or f"toolfix: {_told(touched[0], self._would)}{more}"
 
-    def done(self) -> None:
-        """The answer is over."""
+    def failed(self, failure: Exception, encoding: str) -> None:
+        """Why what arrived passed unchanged from there on. `encoding`: the one that its header names."""
+        if isinstance(failure, Inflated):
+            self.warn(f"{'' if self._would else 'the answer was cut off: '}{failure}.")
+        elif isinstance(failure, Corrupt):
+            what = f"the body is not {encoding}, although its header says so ({failure})"
+            self.warn(f"{what}; from there on it passes unchanged.")
+        else:
+            what = f"toolfix failed ({failure!r}) and let the answer pass unchanged"
+            self.say(f"{what}; please report this with the recording.", logging.ERROR, failure)
+        # The frames of the traceback refer to the flow, which could never be freed.
+        failure.__traceback__ = failure.__context__ = failure.__cause__ = None
+
+    def over(
+        self, exchange: Exchange | None, failure: Exception | None, held_for: float = 0.0, **happened: int
+    ) -> None:
+        """An answer is over, or a WebSocket with all of its answers; `happened`: what else, by its counter.
+
+        `held_for`: the longest time that a call was held, in seconds.
+        """
+        if failure is not None:
+            self.failed(failure, exchange.encoding if exchange else "")
+        if long_held := held_for > LONG_HOLD_SECONDS:
+            self.say(f"a tool call was held for {held_for:.0f} s until it was complete.")
         counts = ", ".join(f"{number} {status}" for status, number in sorted(self._counts.items()))
         self._debug(f"the answer is done; calls: {counts or 'none'}.")
-
-    def say(self, line: str, level: int = logging.INFO) -> None:
-        logger.log(level, f"{self._endpoint}: {line}")
-
-    def warn(self, line: str) -> None:
-        self.say(line, logging.WARNING)
-
-    def _debug(self, line: str, arguments: str = "") -> None:
-        """A line with the beginning of the arguments, whose secrets are masked as in a recording."""
-        if is_read(logging.DEBUG):
-            sample = shown(redact(arguments[:_MASKED]) + arguments[_MASKED:])
-            self.say(f"{line}{sample}", logging.DEBUG)
+        metrics, recorder = self._reporter.metrics, self._reporter.settings.recorder
+        metrics.answered(self._protocol, failed_open=failure is not None, long_held=long_held, **happened)
+        if recorder and exchange:
+            recorder.write(exchange)
 
 
-def mark(flow: http.HTTPFlow, outcomes: Iterable[Outcome], would: str) -> None:
-    """Mark a changed flow in the lists of mitmproxy and mitmweb, with a comment that says what was done."""
-    touched = [outcome for outcome in outcomes if outcome.touched]
-    if not touched:
-        return
-    more = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
-    flow.metadata[CHANGED] = True
-    flow.marked = flow.marked or MARK
-    flow.comment = flow.comment or f"toolfix: {_told(touched[0], would)}{more}"
+def exchange_of(flow: http.HTTPFlow, protocol: str, options: dict[str, str]) -> Exchange:
+    """What a recording keeps of a flow, as far as it has come."""
+    request = flow.request
+    return Exchange(
+        protocol,
+        request.method,
+        request.pretty_host,
+        request.path,
+        flow.id,
+        request.timestamp_start,
+        options,
+    )
 
 
-class Reporter:
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        guard()
-        self.metrics = Metrics()
-        self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
-
-    def advise(self, sentence: str) -> None:
-        """Say once what keeps a client from using the proxy, if anything does."""
-        if sentence and self.summary.warning(sentence):
-            logger.warning(sentence)
-
-    def stats(self, held: Iterable[tuple[str, int]]) -> str:
-        """The text of /metrics. `held`: protocols, and how many bytes of them are held."""
-        held_bytes: Counter[str] = Counter()
-        for protocol, size in held:
-            held_bytes[protocol] += size
-        recorder = self._settings.recorder
-        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
-        return self.metrics.render(mode=self._settings.mode, held_bytes=held_bytes, recordings=recordings)
-
-    def request(self, flow: http.HTTPFlow, protocol: str, steps: Mapping[str, int]) -> None:
-        """Report what was mended in a request."""
-        done = ", ".join(f"{number} × {step}" for step, number in steps.items())
-        if steps.keys() <= LEFT:
-            what = "the request is too large to mend in time; these parts were sent unchanged"
-        else:
-            what = f"{self._settings.would}mended the request"
-        logger.info(f"{endpoint(flow)}: {what}: {done}")
-        self.metrics.mended_request(protocol, steps)
-
-    def calls(self, log: CallLog, protocol: str, outcomes: Sequence[Outcome], seconds: Iterable[float]) -> None:
-        """Report the calls of an answer or a message. `seconds`: how long mending took, one number for each call."""
-        log.calls(outcomes)
-        self.summary.answer(outcomes, observed=self._settings.observes)
-        self.metrics.called(protocol, outcomes, seconds)
-
-    def over(self, log: CallLog, protocol: str, exchange: Exchange | None, **happened: int) -> None:
-        """Report an answer that is over, or a WebSocket with all of its answers, and what happened by its counter."""
-        log.done()
-        self.metrics.answered(protocol, **happened)
-        if self._settings.recorder and exchange:
-            self._settings.recorder.write(exchange)
-
-    def exchange(self, flow: http.HTTPFlow, protocol: str) -> Exchange:
-        """What a recording keeps of a flow, as far as it has come."""
-        request, response = flow.request, flow.response
-        exchange = Exchange(
-            protocol,
-            request.method,
-            request.pretty_host,
-            request.path,
-            flow.id,
-            request.timestamp_start,
-            self._settings.texts,
-        )
-        if response is not None:
-            exchange.status, exchange.content_type = response.status_code, response.headers.get("content-type", "")
-        return exchange
+def _told(outcome: Outcome, would: str) -> str:
+    """What was done with a call."""
+    name = shown(outcome.received_name) or "(no name)"
+    if outcome.status == "refused":
+        return f"{would}refused {name}: {shown(outcome.reason, 400)}"
+    return f"{would}mended {name}: {shown(', '.join(outcome.steps), LINE)}"

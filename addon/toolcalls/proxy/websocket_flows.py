@@ -9,7 +9,6 @@ script still loads, and injects.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,11 +23,9 @@ from ..recording.record import Exchange
 from ..recording.transcript import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
-from .body_stream import ANSWERS, HeldBytes, HoldTimer
-from .reporting import CallLog, Reporter, endpoint
+from .body_stream import HeldBytes, HoldTimer
+from .reporting import FlowReport, Reporter, exchange_of
 from .settings import Settings
-
-logger = logging.getLogger("toolfix")
 
 PROTOCOL = "responses"
 
@@ -38,7 +35,7 @@ class SocketState:
     """What is known about one WebSocket."""
 
     socket: ResponsesSocket
-    log: CallLog
+    report: FlowReport
     timer: HoldTimer
     reported: int = 0
     """How many of its outcomes have been reported and are kept."""
@@ -58,11 +55,11 @@ class WebSocketFlows:
         settings: Settings,
         reporter: Reporter,
         refusals: Refusals,
-        held: HeldBytes,
+        all_held: HeldBytes,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._settings = settings
-        self._held = held
+        self._all_held = all_held
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
@@ -70,13 +67,15 @@ class WebSocketFlows:
 
     def start(self, flow: http.HTTPFlow) -> None:
         socket = ResponsesSocket(self._settings.policy, self._refusals)
-        log = CallLog(flow, self._settings.would)
-        state = self._sockets[flow] = SocketState(socket, log, HoldTimer(self._clock))
-        if self._settings.recorder:
-            exchange = state.exchange = self._reporter.exchange(flow, PROTOCOL)
+        report = FlowReport(self._reporter, flow, PROTOCOL)
+        state = self._sockets[flow] = SocketState(socket, report, HoldTimer(self._clock))
+        if self._settings.recorder and flow.response:
+            exchange = state.exchange = exchange_of(flow, PROTOCOL, self._settings.texts)
+            exchange.status = flow.response.status_code
+            exchange.content_type = flow.response.headers.get("content-type", "")
             exchange.outcomes, exchange.suffix = socket.outcomes, ".jsonl"
             self._settings.recorder.begin(exchange)
-        self._reporter.calls(log, PROTOCOL, (), ())
+        report.calls(())
 
     def message(self, flow: http.HTTPFlow) -> None:
         """Take a message of either side, and send what it becomes."""
@@ -87,23 +86,25 @@ class WebSocketFlows:
         state = self._sockets.get(flow)
         if state is None or not messages or messages[-1].injected:
             return
-        message = messages[-1]
+        message, socket = messages[-1], state.socket
         if not message.is_text:
             self._keep(state, message, message.content, [message.content])
             return
         if message.from_client:
-            out = [state.socket.client_message(message.text)]
+            out = [socket.client_message(message.text)]
         else:
-            out = state.socket.server_message(message.text)
-            if not self._may_hold(flow, state.socket):
-                out += state.socket.stop_holding()
-                self._may_hold(flow, state.socket)
+            out = socket.server_message(message.text)
+            if not self._all_held.fits(flow, socket.held_bytes):
+                out += socket.stop_holding()
         self._keep(state, message, message.text, out)
-        self._report(flow, state)
-        if not self._settings.observes:
-            outgoing = out if message.from_client else self._keep_alive(state, out)
-            if outgoing != [message.text]:
-                deliver(flow, message, outgoing)
+        self._report(state)
+        if self._settings.observes:
+            return
+        # A keep-alive message is not recorded.
+        if not message.from_client and state.timer.keep_alive_due(holding=socket.holding, sent_data=bool(out)):
+            out = [said] if (said := socket.keep_alive()) else out
+        if out != [message.text]:
+            deliver(flow, message, out)
 
     def _keep(
         self, state: SocketState, message: WebSocketMessage, content: str | bytes, out: Sequence[str | bytes]
@@ -115,27 +116,17 @@ class WebSocketFlows:
             lines = [Frame(message.from_client, one, now).line(state.started) for one in (content, *out)]
             state.exchange.transcript.add(lines[0], lines[1:])
 
-    def _may_hold(self, flow: http.HTTPFlow, socket: ResponsesSocket) -> bool:
-        """Whether the process has room for what this socket holds."""
-        return self._held.fits(flow, socket.held_bytes, ANSWERS * self._settings.policy.max_held_bytes)
-
-    def _keep_alive(self, state: SocketState, frames: list[str]) -> list[str]:
-        """Add a keep-alive message if one is due while a call is held. It is not recorded."""
-        due = state.timer.keep_alive_due(holding=state.socket.holding, sent_data=bool(frames))
-        message = state.socket.keep_alive() if due else ""
-        return [message] if message else frames
-
-    def _report(self, flow: http.HTTPFlow, state: SocketState) -> None:
+    def _report(self, state: SocketState) -> None:
         """Report what was done with the last message."""
         socket = state.socket
         if socket.request_steps:
-            self._reporter.request(flow, PROTOCOL, socket.request_steps)
+            state.report.request(socket.request_steps)
             socket.request_steps.clear()
         outcomes = socket.outcomes[state.reported :]
         if outcomes:
             for outcome in outcomes:
-                state.log.decided(outcome)
-            self._reporter.calls(state.log, PROTOCOL, outcomes, socket.seconds)
+                state.report.decided(outcome)
+            state.report.calls(outcomes, socket.seconds)
         # A socket lives for hours, and only a recording needs all of its calls, up to its limit.
         socket.seconds.clear()
         if not state.exchange or not state.exchange.transcript.before.complete:
@@ -144,13 +135,9 @@ class WebSocketFlows:
 
     def end(self, flow: http.HTTPFlow) -> None:
         state = self._sockets.pop(flow, None)
-        if state is None:
-            return
-        self._held.release(flow)
-        failure = state.socket.failure
-        self._reporter.over(state.log, PROTOCOL, state.exchange, failed_open=failure is not None)
-        if failure is not None:
-            logger.error(f"{endpoint(flow)}: toolfix failed ({failure!r}) and let the messages pass unchanged.")
+        if state is not None:
+            self._all_held.release(flow)
+            state.report.over(state.exchange, state.socket.failure)
 
 
 class MessageBatch(bytes):

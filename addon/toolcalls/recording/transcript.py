@@ -41,6 +41,11 @@ class Captured:
         if when is not None:
             self.times.append(when)
 
+    def pass_on(self, chunk: bytes) -> list[bytes]:
+        """A stream callable of mitmproxy that keeps every chunk and passes it unchanged."""
+        self.add(chunk)
+        return [chunk] if chunk else []
+
     def joined(self) -> bytes:
         return b"".join(self.chunks)
 
