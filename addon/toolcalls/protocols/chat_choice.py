@@ -1,15 +1,16 @@
-"""A choice of Chat: what its delta or its message says, and how a message is written."""
+"""A choice of Chat: what its delta or its message says, and how a call is written."""
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .. import payload
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought
-from ..payload import shown_text
+from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Thought
+from ..payload import index_of, shown_text, string_of
 from ..request.chat import SERVER_CALLS
 from ..tools.declared import Tools
-from .content import read_content
 
 CALLS: Final = ("tool_calls", "function_call")
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
@@ -24,6 +25,61 @@ CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "native
 _ENTRY: Final = frozenset({"index", "id", "type", "function"})
 _FUNCTION: Final = frozenset({"name", "arguments"})
 _CUSTOM: Final = "custom"
+_CALLS_FUNCTION: Final = frozenset({"function", "name", "arguments"})
+"""Keys of a call of a function, one of which each piece of it has, but for its beginning."""
+
+
+@dataclass(slots=True)
+class Choice:
+    """What the stream has said in one choice."""
+
+    index: int
+    tools: Tools
+    has_role: bool = False
+    has_text: bool = False
+    has_reasoning: bool = False
+    legacy: bool | None = None
+    """The calls arrive in the old form, `function_call`; None before there is one."""
+    writes_legacy: bool = False
+    stop: Stop | None = None
+    """The last reason."""
+    indices: list[int] = field(default_factory=list)
+    """The indices of the calls that the client has, by number."""
+    at_hosts: dict[Any, str | None] = field(default_factory=dict)
+    """Index → the id of the call there that passes as it came; None if another call has begun there since."""
+    custom: bool = False
+    """The client was called with a freeform tool."""
+
+    def is_hosts(self, entry: Json, fragment: Fragment) -> bool:
+        """Whether an entry of `tool_calls` is no call of the client's functions, and passes as it came, or a piece of
+        such a call. `fragment`: what it is as a call of a function.
+
+        {"type": "custom", "custom": {"name": …, "input": …}}                     a freeform tool of the client
+        {"type": "builtin_function", "function": {"name": "$web_search", …}}      a tool of the host, and other types
+        {"id": "srvtoolu_…", "type": "function", "function": {"name": …, …}}      a call that the host itself ran
+        """
+        index, kind = fragment.slot, string_of(entry.get("type")).lower()
+        if kind in ("", "function"):
+            # An entry of a kind that nobody knows says what it says under a key of its own.
+            ours = bool(entry.keys() & _CALLS_FUNCTION) or not any(isinstance(one, dict) for one in entry.values())
+        else:
+            declared = self.tools.get(fragment.name) if isinstance(entry.get("function"), dict) else None
+            ours = declared is not None and declared.schema is not None
+        theirs = self.at_hosts.get(index)
+        if fragment.id.startswith(SERVER_CALLS) or not ours:
+            self.at_hosts[index] = fragment.id or theirs or ""
+            self.custom = self.custom or _CUSTOM in (kind, *entry)
+            return True
+        if theirs is not None and (fragment.name or fragment.id not in ("", theirs)):
+            self.at_hosts[index] = None
+        return self.at_hosts.get(index) is not None
+
+    def index_of(self, number: int) -> int:
+        """The index of a call at the client: one that no call has that passes as it came."""
+        while number >= len(self.indices):
+            free = self.indices[-1] + 1 if self.indices else 0
+            self.indices.append(next(index for index in itertools.count(free) if index not in self.at_hosts))
+        return self.indices[number]
 
 
 def delta_of(choice: Json, *, text: bool, reasoning: bool) -> tuple[Json, bool]:
@@ -42,13 +98,21 @@ def delta_of(choice: Json, *, text: bool, reasoning: bool) -> tuple[Json, bool]:
     return {key: value for key, value in whole.items() if (key in CALLS if text else key not in dropped)}, True
 
 
-def read_text(content: Any) -> list[Part]:
-    if isinstance(content, str):
-        return [Text(content)]
-    parts = read_content(content if isinstance(content, list) else [content])
-    for part in parts:
-        part.body = part.body if isinstance(content, list) else {"content": content}
-    return [*parts]
+def read_content(content: Any) -> list[Other]:
+    """The parts of a text that is no string, in order: what the client sees in each entry.
+
+    Some servers send a list of entries, as in requests: `[{"type": "text", "text": "…"}]`.
+    """
+    listed = isinstance(content, list)
+    parts: list[Other] = []
+    for entry in content if listed else [content]:
+        shown, refusal = shown_text(entry), False
+        if isinstance(entry, dict):
+            thought, refusal = entry.get("type") in ("thinking", "reasoning"), bool(entry.get("refusal"))
+            shown = "" if thought else None if entry.get("content") else shown_text(entry.get("text"))
+        if entry:
+            parts.append(Other(body={"content": [entry] if listed else entry}, shown=shown, refusal=refusal))
+    return parts
 
 
 def read_besides(delta: Json) -> list[Part]:
@@ -80,15 +144,9 @@ def fragment_of(entry: Json) -> Fragment:
         body = {key: value for key, value in entry.items() if key not in _ENTRY and value is not None}
         inside = {key: value for key, value in function.items() if key not in _FUNCTION and value is not None}
         body |= {"function": inside} if inside else {}
-    index, identity = entry.get("index"), entry.get("id")
-    name, arguments = function.get("name"), function.get("arguments")
-    return Fragment(
-        index if type(index) is int else None,
-        identity if isinstance(identity, str) else "",
-        name if isinstance(name, str) else "",
-        arguments if isinstance(arguments, str) else payload.text_of(arguments),
-        body=body,
-    )
+    arguments = payload.text_of(function.get("arguments"))
+    identity, name = string_of(entry.get("id")), string_of(function.get("name"))
+    return Fragment(index_of(entry.get("index")), identity, name, arguments, body=body)
 
 
 def written_call(part: Decided | Piece | Fragment) -> Json:
@@ -104,96 +162,15 @@ def written_call(part: Decided | Piece | Fragment) -> Json:
     }
 
 
-class HostCalls:
-    """Tells entries of `tool_calls` from calls of the client's functions, in one answer. They pass as they came.
-
-    {"type": "custom", "custom": {"name": …, "input": …}}                     a freeform tool of the client
-    {"type": "builtin_function", "function": {"name": "$web_search", …}}      a tool of the host, and other types
-    {"id": "srvtoolu_…", "type": "function", "function": {"name": …, …}}      a call that the host itself ran
-    """
-
-    def __init__(self, tools: Tools) -> None:
-        self._tools = tools
-        self._at: dict[Any, str] = {}
-        """Index → the id of the call that began there last."""
-        self.indices: set[Any] = set()
-        """The indices that the client has from such calls."""
-        self.custom = False
-        """The client was called with a freeform tool."""
-
-    def take(self, entry: Json, fragment: Fragment) -> bool:
-        """Whether an entry is such a call, or a piece of one. `fragment`: what it is as a call of a function."""
-        index = fragment.slot
-        usual = entry.get("type") in (None, "", "function") and isinstance(entry.get("function"), dict)
-        if fragment.id.startswith(SERVER_CALLS) or not (usual or self._is_declared(entry, fragment)):
-            self._at[index] = fragment.id or self._at.get(index, "")
-            self.indices.add(index)
-            self.custom = self.custom or entry.get("type") == _CUSTOM or _CUSTOM in entry
-            return True
-        if index in self._at and (fragment.name or fragment.id not in ("", self._at[index])):
-            del self._at[index]
-        return index in self._at
-
-    def _is_declared(self, entry: Json, fragment: Fragment) -> bool:
-        """Whether an entry with an unusual type, or none, is a call of a function all the same."""
-        kind = entry.get("type")
-        if isinstance(entry.get("function"), dict):
-            declared = self._tools.get(fragment.name) if fragment.name else None
-            if declared is not None and declared.schema is not None:
-                return True
-        elif _CUSTOM in entry:
-            return False
-        if isinstance(kind, str) and kind:
-            return kind.lower() == "function"
-        # An entry of a kind that nobody knows: it has an id, and what it says is under a key of its own.
-        says = any(isinstance(value, dict) for value in entry.values())
-        return not (fragment.id and says) or bool(entry.keys() & {"function", "name", "arguments"})
-
-
-# A message
-
-
-def written(choice: Json, parts: list[Part], *, legacy: bool, null_content: bool) -> Json:
-    """A choice of the document with these parts instead of its own."""
-    message: Json = choice["message"]
-    listed = message.get("tool_calls")
-    calls: list[Any] = []
-    for part in parts:
-        if isinstance(part, Decided):
-            given = listed[part.fragments[0].slot] if isinstance(listed, list) and part.fragments else {}
-            call = written_call(part)
-            calls.append(given if given.items() >= call.items() else call)
-        elif isinstance(part, Other) and "tool_calls" in part.body:
-            calls += part.body["tool_calls"]
-    text = "".join(part.text for part in parts if isinstance(part, Text))
-    made = {key: value for key, value in message.items() if key not in CALLS}
-    if text or isinstance(message.get("content"), str):
-        made["content"] = text
-    if calls and legacy:
-        made["function_call"] = calls[0]["function"]
-    elif calls:
-        made["tool_calls"] = calls
-    if calls and (null_content or (made != message and not made.get("content"))):
-        made["content"] = None
-    stop = next((part.reason for part in parts if isinstance(part, Stop)), "")
-    if not stop and listed and not calls:
-        stop = "stop"
-    reason = {"finish_reason": stop} if stop and (listed or calls or choice.get("finish_reason")) else {}
-    return {**choice, "message": made, **reason}
-
-
 def joined(choices: list[Json]) -> list[Json]:
     """The first choice with the calls of the next that has some, if it has none: only one choice was asked for."""
-    first = choices[0].get("message")
-    if not isinstance(first, dict) or first.get("tool_calls") or first.get("function_call"):
+    messages = [one if isinstance(one := choice.get("message"), dict) else {} for choice in choices]
+    at = next((at for at, one in enumerate(messages) if one.get("tool_calls") or one.get("function_call")), 0)
+    listed = messages[at].get("tool_calls")
+    if not (at and listed and messages[0]):
         return choices
-    for position, other in enumerate(choices[1:], 1):
-        message = other.get("message")
-        if isinstance(message, dict) and message.get("tool_calls"):
-            listed = message["tool_calls"]
-            calls = listed if isinstance(listed, list) else [listed]
-            rest = {key: value for key, value in message.items() if key != "tool_calls"}
-            kept = [{**other, "message": rest}] if any(v for k, v in rest.items() if k != "role") else []
-            whole = {**choices[0], "message": {**first, "tool_calls": calls}}
-            return [whole, *choices[1:position], *kept, *choices[position + 1 :]]
-    return choices
+    calls = listed if isinstance(listed, list) else [listed]
+    rest = {key: value for key, value in messages[at].items() if key != "tool_calls"}
+    kept = [{**choices[at], "message": rest}] if any(value for key, value in rest.items() if key != "role") else []
+    whole = {**choices[0], "message": {**messages[0], "tool_calls": calls}}
+    return [whole, *choices[1:at], *kept, *choices[at + 1 :]]

@@ -33,7 +33,7 @@ _ANSWERS: Final = (
 )  # fmt: skip
 """Keys of events that belong to an answer: the other fields of such an event do not make it an error."""
 _BARE: Final = frozenset({"message", "Message", "request_id", "requestId", "RequestId", "id", "timestamp"})
-_FAILED: Final = ("error", "failed", "failure", *range(400, 600))
+_FAILED: Final = ("error", "failed", "failure")
 _FINE: Final = frozenset({"", "0", "200", "ok", "success", "succeeded", "none", "null", "false"})
 _WORDS: Final = re.compile(
     r"\b(?:error|exception|fail(?:ed|ure)?|invalid|exceeded|denied|unauthori[sz]ed|forbidden|unavailable|overloaded"
@@ -49,15 +49,14 @@ def error_in(data: Any, kind: str = "") -> Json | None:
     `kind`: the type on the `event:` line.
     """
     if isinstance(data, list):
-        return next((error for entry in data[:1] if isinstance(entry, dict) and (error := _error_field(entry))), None)
+        return error_in({ERROR: data[0].get(ERROR)}) if data and isinstance(data[0], dict) else None
     if not isinstance(data, dict):
         return None
-    named = _error_field(data)
-    if named is not None:
-        return named
-    if data.get("object") == ERROR or data.get("type") == ERROR or kind in ERROR_EVENTS or _looks_like_one(data):
-        return _as_error(data)
-    return None
+    error = data.get(ERROR) or data.get("Error")
+    if error:
+        return error if isinstance(error, dict) else _as_error({**data, "message": payload.text_of(error)})
+    named = ERROR in (data.get("object"), data.get("type")) or kind in ERROR_EVENTS
+    return _as_error(data) if named or _looks_like_one(data) else None
 
 
 def error_in_text(text: str, kind: str = "") -> Json | None:
@@ -66,14 +65,6 @@ def error_in_text(text: str, kind: str = "") -> Json | None:
     if kind in ERROR_EVENTS or (text[:1] not in ("", "{", ":") and _WORDS.search(text)):
         return _as_error({"message": text})
     return None
-
-
-def _error_field(data: Json) -> Json | None:
-    """The error under the key `error`, if there is one."""
-    error = data.get(ERROR) or data.get("Error")
-    if not error:
-        return None
-    return error if isinstance(error, dict) else _as_error({**data, "message": payload.text_of(error)})
 
 
 def _looks_like_one(data: Json) -> bool:
@@ -89,20 +80,17 @@ def _looks_like_one(data: Json) -> bool:
     if message is None:
         return False
     status = data.get("status")
-    if isinstance(status, int) and status >= 400:
+    if status in _FAILED or (isinstance(status, int) and status >= 400):
         return True
     if any(_is_code(data.get(key)) for key in _CODES) or any(_is_type(data.get(key)) for key in _TYPES):
-        return True
-    if data.get("status") in _FAILED:
         return True
     # The wording alone counts only if there is nothing else in the event, as in AWS errors.
     return data.keys() <= _BARE and _WORDS.search(message[:_MOST_WORDS]) is not None
 
 
 def _is_code(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | str):
-        return False
-    return str(value).strip().lower() not in _FINE
+    known = isinstance(value, int | str) and not isinstance(value, bool)
+    return known and str(value).strip().lower() not in _FINE
 
 
 def _is_type(value: Any) -> bool:

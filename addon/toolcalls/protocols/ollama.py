@@ -23,7 +23,7 @@ from ..request.limit import tokens_in
 from ..request.request import Request
 from ..wire.framing import NDJSON
 from ..wire.sse import Event
-from .content import read_content
+from .chat_choice import read_content
 from .protocol import Failed, Protocol
 
 STOPPED = "stop"
