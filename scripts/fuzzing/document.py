@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from toolcalls.protocols.zai_document import Document
+from toolcalls.protocols.zai_document import Channel, Document, joined
 
 from .part import Part, need
 
@@ -37,15 +37,19 @@ def check(data: bytes) -> None:
     edits = _edits(data)
     patched, plain = Document(), b""
     for index, text in edits:
-        patched.edit(index, text, by_server=True)
+        patched.patch(text, index, by_server=True)
         plain = _applied(plain, index, text)
     patched.finish()
     once = Document()
-    once.append(plain.decode("utf-16-le", "surrogatepass"), by_server=True)
+    once.patch(plain.decode("utf-16-le", "surrogatepass"), by_server=True)
     once.finish()
-    need(patched.content.text == once.content.text, "patched it reads otherwise")
-    need(patched.reasoning.text == once.reasoning.text, "patched its reasoning reads otherwise")
+    need(_text_of(patched.content) == _text_of(once.content), "patched it reads otherwise")
+    need(_text_of(patched.reasoning) == _text_of(once.reasoning), "patched its reasoning reads otherwise")
     need(patched.blocks == once.blocks, "patched it has other calls")
+
+
+def _text_of(channel: Channel) -> str:
+    return joined(channel.shown.read(0, channel.length))
 
 
 def _edits(data: bytes) -> list[tuple[int, str]]:

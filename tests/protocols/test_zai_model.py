@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from tests.protocols.zai_streams import CLOSED, TOOLS, WRAPPER, Backend, block, convert, received, units, utf16
 from toolcalls.parts import Text, Thought
-from toolcalls.protocols.zai_block import joined
-from toolcalls.protocols.zai_document import Document, New, Units
+from toolcalls.protocols.zai_document import Channel, Document, New, Units, joined
 
 # The model
 
@@ -161,16 +160,22 @@ def edits(draw: st.DrawFn) -> tuple[list[tuple[int, str]], str]:
 def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[int, str]], str]):
     steps, final = case
     reader = Document()
-    said = [item for index, text in steps for item in reader.edit(index, text, by_server=True)]
-    said += reader.finish()
+    for index, text in steps:
+        reader.patch(text, index, by_server=True)
+    reader.finish()
+    said = reader.pop_new()
     content, reasoning, calls = model(final)
-    assert of_units(utf16(reader.content.text)) == content
-    assert of_units(utf16(reader.reasoning.text)) == reasoning
+    assert text_of(reader.content) == content
+    assert text_of(reader.reasoning) == reasoning
     assert [(call.name, call.arguments) for call in reader.blocks] == [call[:2] for call in calls]
     if not reader.rewritten:
         # What was sent and cut away later cannot be taken back.
         assert sent(said, Text).startswith(content)
         assert sent(said, Thought).startswith(reasoning)
+
+
+def text_of(channel: Channel) -> str:
+    return joined(channel.shown.read(0, channel.length))
 
 
 def sent(said: list[New], kind: type[Text | Thought]) -> str:
@@ -184,14 +189,14 @@ def test_a_document_of_random_edits_reads_like_the_same_document_in_one_piece(
 ):
     reader, plain = Document(), b""
     for index, text in [(0, first), *changes]:
-        reader.edit(index, text, by_server=True)
+        reader.patch(text, index, by_server=True)
         plain = apply(plain, index, text)
     reader.finish()
     fresh = Document()
-    fresh.append(of_units(plain), by_server=True)
+    fresh.patch(of_units(plain), by_server=True)
     fresh.finish()
-    assert reader.content.text == fresh.content.text
-    assert reader.reasoning.text == fresh.reasoning.text
+    assert text_of(reader.content) == text_of(fresh.content)
+    assert text_of(reader.reasoning) == text_of(fresh.reasoning)
     assert reader.blocks == fresh.blocks
 
 

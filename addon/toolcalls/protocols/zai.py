@@ -11,7 +11,8 @@ passes.
 from __future__ import annotations
 
 import logging
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
 from .. import payload
 from ..calls import assemble
@@ -22,7 +23,7 @@ from ..mend.names import mend_name
 from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, string_of
 from ..policy import Policy
-from ..reasons import CUT_INSIDE, PIECES_UNCLEAR
+from ..reasons import CUT_INSIDE
 from ..request.limit import tokens_in
 from ..request.request import Request
 from ..sizes import LimitReached
@@ -30,8 +31,7 @@ from ..wire import sse
 from ..wire.sse import Event
 from .errors import ERROR, error_in, error_in_text
 from .protocol import Failed, Protocol, joined
-from .zai_block import BLOCK_END, Block
-from .zai_document import BLOCK_TAG, WRAPPER_TAG, Document, New
+from .zai_document import BLOCK_END, BLOCK_TAG, WRAPPER_TAG, Block, Document
 from .zai_envelope import Patch, call_id_of, data_of, error_of, patch_of, reason_of
 
 _log = logging.getLogger("toolfix.engine")
@@ -56,28 +56,22 @@ class Zai(Protocol):
         self._has_role = self._is_done = False
         """The client has the role; `done` arrived, and behind it only the usage counts."""
         self._usage: Json | None = None
-        self._reason = ""
-        self._phase = ""
+        self._reason = self._phase = ""
         self._document = Document()
-        self._unclear = -1
-        """Where the block begins of which an edit does not say its place: its call is refused."""
+        self._thinks: Literal["", "in the document", "apart", "behind a call"] = ""
+        """Where thinking came last: in a wrapper; outside the document; there, and then came a call, so that what the
+        model thinks next begins a paragraph."""
         self._cuts = policy.zai_after_null == "cut"
         """The turn ends at the null patch."""
         self._blocks_of_turn: int | None = None
         """How many blocks belong to the turn, once a null patch has ended it."""
         self._fragments: list[Fragment] = []
+        self._fragments_size = 0
         self._called = False
         """The fragments may be of a call of the client's."""
-        self._fragments_size = 0
         self._run_by_server: dict[tuple[str, str, int], None] = {}
         """Calls that the server ran itself: the id, the name, and how many fragments came before the result."""
         self._known: dict[str, bool] = {}
-        self._thinks_in_document = False
-        """Thinking has come in a wrapper, as a part of the document."""
-        self._thinks_apart = False
-        """Thinking has come outside the document, as reasoning of its own."""
-        self._thinking_divided = False
-        """A call has come behind such thinking: what the model thinks next begins a paragraph."""
 
     # The stream
 
@@ -88,17 +82,16 @@ class Zai(Protocol):
             # A comment keeps the connection alive, whatever protocol it is in.
             return [event.raw] if not self._over and event.raw.removeprefix(sse.BOM).startswith(b":") else []
         if event.data.strip() == "[DONE]":
-            return self._end_turn(Finish.UNKNOWN)
+            return self.written(self._end_turn(Finish.UNKNOWN))
         try:
             out = self.written(self._taken(self.read(event)))
         except Failed as failed:
-            parts = self._decided(Finish.CUT, broken_off=True)
+            parts = self._end_turn(Finish.CUT, broken_off=True)
             self._over = True
-            said: list[Part] = [part for part in parts if not isinstance(part, Stop)]
-            return [*self.written(said), *failed.again]
+            return [*self.written([part for part in parts if not isinstance(part, Stop)]), *failed.again]
         if len(self._document.units) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
-        return out if self._blocks_of_turn is None else [*out, *self.written(self._decided(Finish.COMPLETE))]
+        return out if self._blocks_of_turn is None else [*out, *self.written(self._end_turn(Finish.COMPLETE))]
 
     def read(self, event: Event) -> list[Part]:
         said = payload.read_strict(event.data or "")
@@ -112,34 +105,30 @@ class Zai(Protocol):
         return self._read(said) if said else []
 
     def end(self, half: bytes = b"") -> list[bytes]:
-        if not self._converts:
-            return [half] if half else []
         if not self._phase or self._over:
-            return []
-        if self._is_done:
-            return self._end_turn(Finish.COMPLETE)
+            return [half] if half and not self._converts else []
         # Without `done`, a call that may not be complete is not sent.
-        return self.written(self._decided(Finish.CUT, "length", broken_off=True))
+        return self.written(self._end_turn(Finish.CUT, broken_off=not self._is_done))
 
-    def _end_turn(self, finish: Finish) -> list[bytes]:
-        """`done`, or `[DONE]`."""
-        rest = self._parts_of(self._document.finish(), len(self._document.blocks))
-        out = self.written(self._taken(self._silenced(rest)))
-        if self._reason or self._is_done:
-            finish = Finish.of(self._reason) if self._reason else Finish.COMPLETE
-        reason = "length" if self._reason == "length" else "stop"
-        return [*out, *self.written(self._decided(finish, reason))]
-
-    def _decided(self, finish: Finish, reason: str = "stop", *, broken_off: bool = False) -> list[Part]:
+    def _end_turn(self, finish: Finish, *, broken_off: bool = False) -> list[Part]:
         """All that is held, the calls of the turn, and its end; `broken_off`: the end is missing, or an error."""
+        if broken_off:
+            self._document.read()
+        else:
+            self._document.finish()
+            finish = Finish.COMPLETE if self._is_done else finish
+            finish = Finish.of(self._reason) if self._reason else finish
+        new = self._parts_of_new(0)
+        reason = "length" if broken_off or self._reason == "length" else "stop"
         tokens = tokens_in(self._usage, "completion_tokens")
         stop = Stop(reason, finish, tokens=tokens, failed=broken_off)
-        parts = self._taken([*self._calls(broken_off=broken_off), stop])
+        parts = self._taken([*new, *self._calls(broken_off=broken_off), stop])
         return [*parts, *self._closed(finish, failed=broken_off)]
 
-    def _silenced(self, parts: list[Part]) -> list[Part]:
+    def _taken(self, parts: Sequence[Part]) -> list[Part]:
+        """What goes now: no text behind a call, with `toolfix_null_content`."""
         silent = self._policy.null_content and self._has_calls
-        return [part for part in parts if not (silent and isinstance(part, Text))]
+        return super()._taken([part for part in parts if not (silent and isinstance(part, Text))])
 
     # One event
 
@@ -152,30 +141,24 @@ class Zai(Protocol):
             self._head |= {key: value for key, value in named.items() if value}
             self._head["model"] = self._head["model"] or string_of(data.get("model"))
         done = data.get("done") is True or data.get("phase") == "done"
-        if error and not (self._is_done or (done and self._is_complete)):
-            raise Failed(*_failure(*error))
+        if error and not self._is_done:
+            said = self._document.content.length > 0 and bool(self._usage or self._reason)
+            if not (done and (said or any(not call.refusal for call in self._calls(broken_off=True)))):
+                raise Failed(*_failure(*error))
+            _log.info("chat.z.ai ended a complete answer with an error: %s", error[0])
         usage = data.get("usage")
         self._usage = usage if usage and isinstance(usage, dict) else self._usage
         if self._is_done:
             return []
-        if error:
-            _log.info("chat.z.ai ended a complete answer with an error: %s", error[0])
         self._reason, self._is_done = reason_of(data) or self._reason, done
-        return self._silenced(self._read_fields(data))
-
-    @property
-    def _is_complete(self) -> bool:
-        """Whether there is a complete answer or call, so that an error behind it can be ignored."""
-        said = self._document.content.length > 0 and bool(self._usage or self._reason)
-        return said or any(not call.refusal for call in self._calls(broken_off=True))
+        return self._read_fields(data)
 
     def _read_fields(self, data: Json) -> list[Part]:
         """Change the document, and read it: the phase alone does not say what an edit means."""
         self._phase = string_of(data.get("phase")) or "answer"
         patch = patch_of(data)
-        self._thinking_divided = self._thinking_divided or (
-            self._thinks_apart and self._phase in (_CALLING, _ANSWERED)
-        )
+        if self._thinks == "apart" and self._phase in (_CALLING, _ANSWERED):
+            self._thinks = "behind a call"
         if self._phase == _ANSWERED:
             # The result of one of the server's own tools is no text of the answer.
             if patch is None or patch.kind == "edit":
@@ -191,14 +174,13 @@ class Zai(Protocol):
         """Thinking that begins with a wrapper is part of the document; else it is reasoning of its own."""
         text = patch.text
         if text.lstrip("\n").startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.place):
-            self._thinks_in_document = True
-        if self._thinks_in_document:
+            self._thinks = "in the document"
+        if self._thinks == "in the document":
             return self._change(patch)
-        self._thinks_apart = True
-        if self._thinking_divided:
+        if self._thinks == "behind a call":
             text = text.lstrip("\n")
-            self._thinking_divided = not text
             text = f"\n\n{text}" if text else ""
+        self._thinks = "apart" if text else self._thinks
         return [Thought(text)] if text else []
 
     def _take_fragments(self, data: Json) -> list[Part]:
@@ -219,64 +201,29 @@ class Zai(Protocol):
         return [Other()] if any(one.name and not self._is_clients(one.name) for one in found) else []
 
     def _change(self, patch: Patch) -> list[Part]:
-        document, place = self._document, patch.place
-        if place is None and self._is_rest(patch.text):
-            return self._take_rest(patch.text)
-        if patch.kind != "delta" and 0 <= self._unclear < (place or 0):
-            return self._end_at_null(patch.text)  # What an edit without a place did to the document is not known.
-        known = len(document.blocks) + document.block_is_open
-        by_server = self._phase == _CALLING
-        # A block that grows is read when it is over.
-        hold = by_server and not document.opens_block(patch.text, None if patch.kind == "delta" else place or 0)
-        if patch.kind == "delta":
-            new = document.append(patch.text, by_server=by_server, hold=hold)
-        else:
-            self._unclear = -1
-            new = document.edit(place or 0, patch.text, by_server=by_server, hold=hold)
-        before: list[Part] = [Other()] if document.taken_back else []
-        return [*before, *self._parts_of(new, known)]
+        document, by_server = self._document, self._phase == _CALLING
+        if not by_server:
+            document.read()  # A block that grew is over.
+        if patch.place is None and BLOCK_END in patch.text.partition(BLOCK_TAG)[0] and self._phase != "answer":
+            # It is not known of which block this is the rest, and how much of it comes again.
+            raise Failed(*_failure("An edit of chat.z.ai does not say what it replaces.", None))
+        before, known = self._parts_of_new(0), document.known_blocks
+        document.patch(patch.text, None if patch.kind == "delta" else patch.place or 0, by_server=by_server)
+        taken_back: list[Part] = [Other()] if document.taken_back else []
+        return [*before, *taken_back, *self._parts_of_new(known)]
 
-    def _is_rest(self, text: str) -> bool:
-        """Whether an edit that does not say its place is the rest of the last block: it ends one that it did not
-        begin. Any other replaces the document."""
-        document, end = self._document, text.find(BLOCK_END)
-        if end < 0:
-            return self._phase == _CALLING and (document.block_is_open or document.ends_in_tag(text))
-        known = document.block_is_open or document.blocks or document.ends_in_tag(text)
-        return bool(known) and BLOCK_TAG not in text[:end]
-
-    def _take_rest(self, text: str) -> list[Part]:
-        """Where the rest of a block cuts is not known, because edits may repeat what they continue: its call is
-        refused. Only the null patch has one place."""
-        document = self._document
-        if document.ends_in_tag(text):
-            return self._parts_of(document.append(text, by_server=True, hold=True), len(document.blocks))
-        parts = self._parts_of(document.finish_block(), len(document.blocks))
-        if text.startswith("null,") and not document.block_is_open:
-            return [*parts, *self._end_at_null(text)]
-        self._unclear = document.all_blocks[-1].start
-        if document.block_is_open:
-            parts += self._parts_of(document.append(text), len(document.blocks))
-        return parts
-
-    def _end_at_null(self, text: str) -> list[Part]:
-        """The null patch, whose place is not needed, ends the turn; other edits are dropped."""
-        blocks = self._document.all_blocks
-        if text.startswith("null,") and self._cuts and any(self._is_clients(one.name, one.result) for one in blocks):
-            self._blocks_of_turn = len(blocks)
-        return []
-
-    def _parts_of(self, new: list[New], known: int) -> list[Part]:
+    def _parts_of_new(self, known: int) -> list[Part]:
         """The parts of what is new in the document, up to the null patch that ends the turn. `known`: how many blocks
         it had before."""
         parts: list[Part] = []
-        for one in new:
+        for one in self._document.pop_new():
+            if self._blocks_of_turn is not None:
+                break
             if not isinstance(one, Block):
                 parts.append(one)
             elif one.result is None and self._cuts and self._is_clients(one.name):
                 # Blocks that were in the document before the null patch belong to the turn, later ones do not.
                 self._blocks_of_turn = max(known, self._document.blocks.index(one) + 1)
-                return parts
             elif not self._is_clients(one.name, one.result):
                 parts.append(Other())
         return parts
@@ -295,39 +242,32 @@ class Zai(Protocol):
     @property
     def _has_calls(self) -> bool:
         """Whether there is a call that may be the client's."""
-        document = self._document
-        blocks = document.block_is_open or any(self._is_clients(one.name, one.result) for one in document.blocks)
-        return blocks or self._called
+        blocks = (self._is_clients(one.name, one.result) for one in self._document.blocks)
+        return self._called or self._document.block_is_open or any(blocks)
 
     def _calls(self, *, broken_off: bool = False) -> list[Fragment]:
         """The client's calls. `broken_off`: only one that is complete by itself counts."""
-        blocks = self._document.all_blocks
-        told: list[Fragment] = []
-        half: Fragment | None = None
-        for block in blocks[: self._blocks_of_turn]:
-            if self._is_clients(block.name, block.result):
-                one = Fragment(id=block.id, name=block.name, arguments=block.arguments, whole=True)
-                one.refusal = PIECES_UNCLEAR if block.start == self._unclear else ""
-                half = None if block.whole else one
-                told.append(one)
+        blocks = self._document.all_blocks()
+        told = [
+            Fragment(id=one.id, name=one.name, arguments=one.arguments, whole=True, cut=not one.whole)
+            for one in blocks[: self._blocks_of_turn]
+            if self._is_clients(one.name, one.result)
+        ]
         grows = self._phase == _CALLING and (not told or blocks[-1].result == "")
         calls = assemble(self._fragments, self._request.tools, Finish.COMPLETE)
         ran = set[int]()
         for identity, name, behind in self._run_by_server:
-            alike = (call.id == identity if identity else call.name == name for call in calls)
-            mine = [call.first.number for call, same in zip(calls, alike, strict=True) if same]
-            ran.update([number for number in mine if number < behind][-1:])
+            alike = [call for call in calls if (call.id == identity if identity else call.name == name)]
+            ran.update([call.first.number for call in alike if call.first.number < behind][-1:])
         for call in calls:
             if self._is_clients(call.name) and call.first.number not in ran:
-                one = Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True)
-                one.refusal, one.steps, half = call.refusal, call.steps, None
-                told.append(one)
+                told.append(Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True))
+                told[-1].refusal, told[-1].steps = call.refusal, call.steps
         for one in told:
-            value, final = payload.read_encoded(one.arguments), not (one is told[-1] and grows)
-            if final and not one.arguments.strip():
-                one.arguments, value = "{}", {}
-            complete = isinstance(value, dict) and (bool(value) or final)
-            if (broken_off and not complete) or (one is half and not isinstance(value, dict)):
+            final = not (one is told[-1] and grows)
+            one.arguments = one.arguments if one.arguments.strip() or not final else "{}"
+            value = payload.read_encoded(one.arguments) if broken_off else None
+            if broken_off and not (isinstance(value, dict) and (value or final)):
                 one.refusal = one.refusal or CUT_INSIDE
         return told
 
@@ -369,22 +309,17 @@ class Zai(Protocol):
         return self._chunk({}, reason, **usage) + _DONE
 
     def last_words(self, reason: str) -> list[bytes] | None:
-        if not self._converts:
-            return None
-        if self._over:
-            return []
+        if self._over or not self._converts:
+            return [] if self._converts else None
         self._over = True
         held = self.written([part for part in self.tail.drain() if isinstance(part, Text)])
         return [*held, *_failure(f"toolfix: {reason}.", None, "conversion_error")]
 
     def keep_alive(self) -> bytes:
-        return self._chunk({}) if self._converts else super().keep_alive()
-
-    def document(self, body: bytes) -> bytes:
-        return body  # Clients always stream.
+        return self._chunk({})
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:
-        return body
+        return body  # Clients always stream.
 
     @property
     def holds_call_or_reason(self) -> bool:
@@ -392,11 +327,11 @@ class Zai(Protocol):
 
     @property
     def holding(self) -> bool:
-        return self._converts and not self._over and (bool(self.tail) or self._has_calls)
+        return bool(self.tail) or self.holds_call
 
     @property
     def holds_call(self) -> bool:
-        return self.holding and (self._has_calls or super().holds_call)
+        return (self._has_calls and not self._over) or super().holds_call
 
     @property
     def changed_sent_text(self) -> bool:

@@ -8,31 +8,61 @@ server writes as a call is one: what the model says is text, whatever it looks l
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, Literal
 
+from .. import payload
 from ..parts import Text, Thought
-from ..sizes import LimitReached
-from .zai_block import BLOCK_END, CODEC, Block, joined, read_block
+from ..payload import string_of
 
 BLOCK_TAG: Final = "<glm_block"
+BLOCK_END: Final = "</glm_block>"
 WRAPPER_TAG: Final = "<details"
-_MAX_TAG: Final = 1024
-"""A longer tag is text."""
-_MOST_TAGS: Final = 1000
-"""How many tags that open nothing the server may write at once."""
-_QUOTES: Final = "`'\"‘“«"
-"""A block right after one of these is quoted as an example."""
+WRAPPER_END: Final = "</details>"
 
-_TAG = re.compile(r"<(?:glm_block|details|g[lm_block]{0,7}+\Z|d[etails]{0,6}+\Z|\Z)")
-_WRAPPER_TAG = re.compile(r"<(?:details|d[etails]{0,6}+\Z|\Z)")
-_ATTRIBUTES: Final = r'(?P<attributes>(?:[^\S\n](?>[^">\n]|"[^"\n]{0,256}"){0,256}+)?)'
-_BLOCK = re.compile(rf'{BLOCK_TAG}{_ATTRIBUTES}(?:>\s*+(?:(?P<inner>\{{)|\Z)|(?:"[^"\n]*+)?\Z)')
-_WRAPPER = re.compile(rf'{WRAPPER_TAG}{_ATTRIBUTES}(?:>(?P<inner>)|(?:"[^"\n]*+)?\Z)')
+_ATTRIBUTES: Final = r'(?P<attributes>(?:[^\S\n](?>[^"<>\n]|"[^"<\n]{0,256}"){0,256}+)?)'
+
+
+def _beginning_of(tag: str) -> str:
+    """The pattern of a tag of which the end has not come yet."""
+    return rf"(?:{'|'.join(tag[:size] for size in range(1, len(tag) + 1))})\Z"
+
+
+def _opening(tag: str, inner: str) -> str:
+    """The pattern of a tag. `inner`: what makes it one, behind it; without that group the end has not come yet."""
+    return rf'(?:{tag}{_ATTRIBUTES}(?:>{inner}|(?:"[^"<\n]*+)?\Z)|{_beginning_of(tag)})'
+
+
+_BLOCK = re.compile(r"(?<![`'\"‘“«])" + _opening(BLOCK_TAG, r"\s*+(?:(?P<inner>\{)|\Z)"))
+"""A block right after a quotation mark is quoted as an example."""
+_WRAPPER = re.compile(r"(?<=\n)" + _opening(WRAPPER_TAG, "(?P<inner>)"))
 _REASONING = re.compile(r'\stype="reasoning"(?:\s|\Z)')
 _MARK = re.compile(r"(?<=\n)(?:<summary>.*?</summary>|> ?)")
-_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+_HALF_MARK = re.compile(
+    rf"\n(?:{_beginning_of(WRAPPER_END)}|{_beginning_of('<summary>')}|<summary>(?:(?!</summary>).){{0,1000}}\Z|>?\Z)|\Z"
+)
+_BLOCK_TAIL = re.compile(rf"\s*+{BLOCK_END}")
+_STRING: Final = r'"((?>[^"\\]|\\(?>u[0-9a-fA-F]{4}|[^u]))*+)'
+_FIELDS = {key: re.compile(rf'"{key}"\s*+:\s*+{_STRING}', re.DOTALL) for key in ("id", "name", "arguments")}
+_RESULT = re.compile(r'"result"\s*+:\s*+(null\b|""|)')
+_DECODER = json.JSONDecoder(strict=False)
+_CODEC: Final = "utf-16-le"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+@dataclass(slots=True, frozen=True)
+class Block:
+    """A call in a block. `result`: "" until the server has run it; None if it could not. `whole`: its JSON is."""
+
+    id: str
+    name: str
+    arguments: str
+    result: Any
+    whole: bool = True
+
 
 New = Text | Thought | Block
 """What a change of the document adds to the answer."""
@@ -50,7 +80,7 @@ class Units:
         return len(self._bytes) // 2
 
     def append(self, text: str) -> None:
-        self._bytes += text.encode(CODEC, "surrogatepass")
+        self._bytes += text.encode(_CODEC, "surrogatepass")
 
     def truncate(self, size: int) -> None:
         del self._bytes[2 * size :]
@@ -58,13 +88,13 @@ class Units:
     def cut(self, index: int) -> int:
         """Where an edit cuts: within the text, and never inside a surrogate pair."""
         cut = min(max(index, 0), len(self))
-        around = self._bytes[2 * cut - 2 : 2 * cut + 2] if cut else b""
-        return cut - 1 if len(around) == 4 and 0xD8 <= around[1] <= 0xDB and 0xDC <= around[3] <= 0xDF else cut
+        return cut - 1 if _PAIR.fullmatch(self.read(max(cut - 1, 0), cut + 1)) else cut
 
     def read(self, start: int, end: int | None = None) -> str:
-        end = len(self) if end is None else end
-        text = self._bytes[2 * start : 2 * end].decode(CODEC, "surrogatepass")
-        return text if len(text) == end - start else _ASTRAL.sub(_pair, text)
+        units = self._bytes[2 * start : None if end is None else 2 * end]
+        wide = bytearray(2 * len(units))
+        wide[0::4], wide[1::4] = units[0::2], units[1::2]
+        return wide.decode("utf-32-le", "surrogatepass")
 
 
 @dataclass(slots=True)
@@ -77,49 +107,37 @@ class Channel:
     length: int = 0
     """The length of the text now; after a cut it may be less than what was sent."""
     rewritten: bool = False
-    _shown: Units = field(default_factory=Units)
-
-    @property
-    def taken_back(self) -> bool:
-        return self.rewritten or self.length < len(self._shown)
-
-    @property
-    def text(self) -> str:
-        return joined(self._shown.read(0, self.length))
+    shown: Units = field(default_factory=Units)
 
     def write(self, units: str) -> str:
         """Go on with the text; what the client has not seen of it."""
         start, self.length = self.length, self.length + len(units)
-        known = self._shown.read(start, min(self.length, len(self._shown))) if start < len(self._shown) else ""
+        known = self.shown.read(start, min(self.length, len(self.shown))) if start < len(self.shown) else ""
         if not units.startswith(known):
             same = next(at for at, unit in enumerate(known) if at >= len(units) or unit != units[at])
             same -= same > 0 and _is_high(units[same - 1])
-            self._shown.truncate(start + same)
+            self.shown.truncate(start + same)
             self.rewritten, known = True, known[:same]
-        self._shown.append(units[len(known) :])
+        self.shown.append(units[len(known) :])
         return joined(units[len(known) :])
 
 
 @dataclass(slots=True)
 class _Element:
-    """A text, a wrapper or a block, and how much there was before it."""
+    """A text, a wrapper or a block: where it begins behind its tag, and how much there was before it."""
 
-    kind: str
+    kind: Literal["text", "wrapper", "block"]
     start: int
-    inner: int
-    """Where it begins behind its tag."""
     content: int
     reasoning: int
     blocks: int
     at: int
     """What is before this was read."""
-    ended: int = 0
-    """A block: its closing tag may be there, before this; 0: it is not."""
 
     @property
     def edge(self) -> bool:
         """Whether no text has followed the wrapper or the block before it."""
-        return self.start > 0 and self.at == self.inner
+        return 0 < self.start == self.at
 
 
 class Document:
@@ -129,7 +147,7 @@ class Document:
         self.units = Units()
         self.blocks: list[Block] = []
         self.content, self.reasoning = Channel(), Channel()
-        self._elements = [_Element("text", 0, 0, 0, 0, 0, 0)]
+        self._elements = [_Element("text", 0, 0, 0, 0, 0)]
         self._new: list[New] = []
         self._server_from: int | None = None
         """From here to its end the document was written by the server itself; None: its end was not."""
@@ -142,168 +160,120 @@ class Document:
     @property
     def taken_back(self) -> bool:
         """Whether the document no longer has all that the client has seen."""
-        return self.content.taken_back or self.reasoning.taken_back
+        return self.rewritten or any(one.length < len(one.shown) for one in (self.content, self.reasoning))
 
     @property
     def block_is_open(self) -> bool:
         return self._elements[-1].kind == "block"
 
-    def ends_in_tag(self, rest: str) -> bool:
-        """Whether the document ends inside the tag of a block, and this is the rest of it."""
-        last = self._elements[-1]
-        held = self.units.read(last.at).lstrip("\n") if last.kind == "text" else ""
-        block = _BLOCK.match(held + rest) if held.startswith("<") and not rest.startswith("<") else None
-        return block is not None and block["inner"] is not None
-
-    @property
     def all_blocks(self) -> list[Block]:
         """The blocks so far, with an open one."""
+        self.read()
         if not self.block_is_open:
             return self.blocks
-        last = self._elements[-1]
-        return [*self.blocks, read_block(self.units.read(last.start), last.inner - last.start, last.start)[0]]
+        return [*self.blocks, read_block(self.units.read(self._elements[-1].start))[0]]
 
-    # Changes. Each gives the new text, the new reasoning and the blocks that are over, in order.
+    @property
+    def known_blocks(self) -> int:
+        """How many blocks have begun."""
+        return len(self.blocks) + self.block_is_open
 
-    def append(self, text: str, *, by_server: bool = False, hold: bool = False) -> list[New]:
-        """`by_server`: the server wrote it as a call; `hold`: an open block may go on growing."""
-        size, last = len(self.units), self._elements[-1]
-        before: list[New] = []
-        if not by_server:
-            # A block that was held is over, and behind it may be one whose tag came in two pieces.
-            before = self._read() if self._server_from is not None and self.block_is_open else []
-            self._server_from, last = None, self._elements[-1]
-        elif self._server_from is None:
-            self._server_from = size
-        self.units.append(text)
-        around = self.units.read(max(size - len(BLOCK_END), last.inner), size) if self.block_is_open else ""
-        if not last.ended and BLOCK_END in around + text:
-            last.ended = len(self.units)
-        return [*before, *self._read(hold=hold)]
+    def patch(self, text: str, place: int | None = None, *, by_server: bool = False) -> None:
+        """Cut the document at a place, if one is given, and append.
 
-    def edit(self, index: int, text: str, *, by_server: bool = False, hold: bool = False) -> list[New]:
-        """Cut the document at an index and append."""
-        cut = self.units.cut(index)
-        if cut < len(self.units):
-            self.units.truncate(cut)
-            blocks = len(self.blocks) + self.block_is_open
-            while len(self._elements) > 1 and self._elements[-1].inner + self.block_is_open > cut:
-                self._elements.pop()
-            last = self._elements[-1]
-            last.at, last.ended = last.inner, last.ended if last.ended <= cut else 0
-            self.content.length, self.reasoning.length = last.content, last.reasoning
-            del self.blocks[last.blocks :]
+        `by_server`: the server writes it as a call, which may go on growing.
+        """
+        size, hold = len(self.units), by_server
+        cut = size if place is None else self.units.cut(place)
+        if cut < size:
+            blocks = self.known_blocks
+            self._cut(cut)
             # What cuts or replaces a call comes from the server, and repeats the calls behind it.
             by_server = by_server or len(self.blocks) < blocks
-            self._server_from = min(self._server_from, cut) if self._server_from is not None else None
-        return self.append(text, by_server=by_server, hold=hold)
+        if not by_server:
+            self._server_from = None
+        elif self._server_from is None or self._server_from > cut:
+            self._server_from = cut
+        self.units.append(text)
+        tail = self.units.read(max(cut - len(BLOCK_END), self._elements[-1].start)) if self.block_is_open else ""
+        self.read(closes=BLOCK_END in tail, hold=hold)
 
-    def opens_block(self, text: str, place: int | None) -> bool:
-        """Whether the tag of a block ends in this text, behind the document or behind this place in it."""
-        end = len(self.units) if place is None else self.units.cut(place)
-        return BLOCK_TAG in self.units.read(max(end - len(BLOCK_TAG) + 1, 0), end) + text
+    def _cut(self, cut: int) -> None:
+        """Cut the document, and go back to the beginning of the element in which that is."""
+        self.units.truncate(cut)
+        while len(self._elements) > 1 and self._elements[-1].start + self.block_is_open > cut:
+            self._elements.pop()
+        last = self._elements[-1]
+        last.at, self.content.length, self.reasoning.length = last.start, last.content, last.reasoning
+        del self.blocks[last.blocks :]
 
-    def finish_block(self) -> list[New]:
-        """Read the open block, if it is over."""
-        return self._read()
-
-    def finish(self) -> list[New]:
+    def finish(self) -> None:
         """The document is complete: what may have been the beginning of a tag is text."""
-        self._elements[-1].ended = len(self.units)
-        new, last, size = self._read(), self._elements[-1], len(self.units)
+        self.read()
+        last, size = self._elements[-1], len(self.units)
+        rest = self.units.read(last.at)
         if last.kind == "wrapper":
-            self._think(last, size)
+            self._think(last, self.units.read(last.at - 1))
         elif last.kind == "text":
-            rest = self.units.read(last.at)
             if rest.strip() or not last.edge:
                 self._say(last, rest, size)
-        elif not (block := self.all_blocks[-1]).name:
+        elif not (block := read_block(rest)[0]).name:
             self._give_back(size)
         elif block.whole:
             self._close(block, size)
-        return [*new, *self._pop_new()]
 
-    def _pop_new(self) -> list[New]:
+    def pop_new(self) -> list[New]:
+        """The new text, the new reasoning and the blocks that are over, in order."""
         new, self._new = self._new, []
         return new
 
-    # Reading. Each method says whether another element follows.
+    # Reading
 
-    def _read(self, *, hold: bool = False) -> list[New]:
-        follows = True
-        while follows:
+    def read(self, *, closes: bool = True, hold: bool = False) -> None:
+        """Read on. `closes`: the open block may be over; `hold`: it may go on growing."""
+        last: _Element | None = None
+        while last is not self._elements[-1]:
             last = self._elements[-1]
             if last.kind == "text":
-                follows = self._read_text(last)
+                self._read_text(last)
             elif last.kind == "wrapper":
-                follows = self._read_reasoning(last)
-            else:
-                follows = last.ended > 0 and not hold and self._read_block(last)
-        return self._pop_new()
+                self._read_reasoning(last)
+            elif closes and not hold:
+                self._read_block(last)
+            closes = True
 
-    def _begin(self, kind: str, start: int, inner: int) -> None:
+    def _begin(self, kind: Literal["text", "wrapper", "block"], start: int) -> None:
         before = self.content.length, self.reasoning.length, len(self.blocks)
-        self._elements.append(_Element(kind, start, inner, *before, at=inner))
+        self._elements.append(_Element(kind, start, *before, at=start))
 
-    def _read_text(self, last: _Element) -> bool:
-        text, base = self.units.read(last.at), last.at
-        end, inner = len(text), -1
-        for count, tag in enumerate((_WRAPPER_TAG if self._server_from is None else _TAG).finditer(text)):
-            if self._server_from is not None and count > _MOST_TAGS:
-                raise LimitReached
-            found = self._opening(last, text, tag.start())
-            if found is not None:
-                end, inner = tag.start(), found
-                break
-        body = text[:end].rstrip("\n")
-        body = body[: len(body) - (end == len(text) and _is_high(body[-1:]))]
+    def _read_text(self, last: _Element) -> None:
+        base = last.at - 1
+        text = ("\n" if last.edge or not last.at else self.units.read(base, last.at)) + self.units.read(last.at)
+        wrappers = (
+            one for one in _WRAPPER.finditer(text) if one["inner"] is None or _REASONING.search(one["attributes"])
+        )
+        wrapper, block = next(wrappers, None), None
+        if self._server_from is not None:
+            block = _BLOCK.search(text, max(self._server_from - base, 1))
+        found = block if wrapper is None or (block is not None and block.start() < wrapper.start()) else wrapper
+        body = (text if found is None else text[: found.start()])[1:].rstrip("\n")
+        body = body[: len(body) - (found is None and _is_high(body[-1:]))]
         if body.strip() or (body and not last.edge):
-            self._say(last, body, base + len(body))
-        if inner < 0:
-            return False
-        kind = "block" if text.startswith(BLOCK_TAG, end) else "wrapper"
-        self._begin(kind, base + end, base + inner)
-        if kind == "block":
-            self._elements[-1].ended = len(self.units) if BLOCK_END in text[inner:] else 0
-        return True
+            self._say(last, body, last.at + len(body))
+        if found is not None and found["inner"] is not None:
+            self._begin("wrapper" if found is wrapper else "block", base + found.start("inner"))
 
-    def _opening(self, last: _Element, text: str, at: int) -> int | None:
-        """Where the element that opens here begins behind its tag; -1 if that depends on what follows; None if
-        nothing opens here."""
-        place = last.at + at
-        before = self.units.read(place - 1, place) if place else "\n"
-        is_block = text.startswith("<g", at)
-        if self._server_from is not None and place >= self._server_from and before not in _QUOTES:
-            opens = is_block or len(text) - at == 1
-        else:
-            opens = False
-        heads = (before == "\n" or (last.edge and not at)) and not is_block
-        if not (opens or heads):
-            return None
-        tag = BLOCK_TAG if is_block else WRAPPER_TAG
-        if len(text) - at < len(tag):
-            return -1 if tag.startswith(text[at:]) else None
-        found = (_BLOCK if is_block else _WRAPPER).match(text, at)
-        if found is None or (
-            not is_block and found["inner"] is not None and not _REASONING.search(found["attributes"])
-        ):
-            return None
-        return found.start("inner")
-
-    def _read_block(self, last: _Element) -> bool:
-        text = self.units.read(last.start)
-        block, end = read_block(text, last.inner - last.start, last.start)
-        last.ended = 0
-        if end and not block.name:
-            self._give_back(last.start + end)  # A block of the server names its tool.
-        elif end:
-            self._close(block, last.start + end)
-        return end > 0
+    def _read_block(self, last: _Element) -> None:
+        block, size = read_block(self.units.read(last.start))
+        if size and block.name:
+            self._close(block, last.start + size)
+        elif size:
+            self._give_back(last.start + size)  # A block of the server names its tool.
 
     def _close(self, block: Block, end: int) -> None:
         self.blocks.append(block)
         self._new.append(block)
-        self._begin("text", end, end)
+        self._begin("text", end)
 
     def _give_back(self, end: int) -> None:
         """The open block, up to here, is text."""
@@ -311,31 +281,25 @@ class Document:
         last = self._elements[-1]
         self._say(last, self.units.read(last.at, end), end)
 
-    def _read_reasoning(self, last: _Element) -> bool:
-        text = self.units.read(last.at - 1)
-        end = text.find("\n</details>") + 1
-        line = text.rfind("\n") + 1
-        tail = text[line:]
-        may_be_mark = "</details>".startswith(tail) or "<summary>".startswith(tail) or tail == ">"
-        may_be_mark = may_be_mark or (
-            tail.startswith("<summary>") and "</summary>" not in tail and len(tail) < _MAX_TAG
-        )
-        size = end or (line if line and may_be_mark else len(text))
-        behind = last.at - 1 + end + len("</details>")
-        self._think(last, last.at - 1 + size)
-        if end:
-            self._begin("text", behind, behind)
-        return end > 0
+    def _read_reasoning(self, last: _Element) -> None:
+        base = last.at - 1
+        text = self.units.read(base)
+        end = text.find(f"\n{WRAPPER_END}")
+        half = _HALF_MARK.search(text) if end < 0 else None
+        self._think(last, text[: end if half is None else half.start()])
+        if end >= 0:
+            self._begin("text", base + end + 1 + len(WRAPPER_END))
 
-    def _think(self, last: _Element, end: int) -> None:
-        """Send the reasoning up to here, trimmed. Wrappers are joined by a blank line."""
-        text = self.units.read(last.at - 1, end).rstrip()
+    def _think(self, last: _Element, text: str) -> None:
+        """Send this reasoning, trimmed, behind its first character, which is known. Wrappers are joined by a blank
+        line."""
+        text = text.rstrip()
         while text.endswith("\n>"):
             text = text[:-1].rstrip()
         text = text[: len(text) - _is_high(text[-1:])]
-        body = _MARK.sub("", text)[1:]
         if len(text) < 2:
             return
+        body = _MARK.sub("", text)[1:]
         if self.reasoning.length == last.reasoning:
             body = body.lstrip()
             body = "\n\n" + body if body and last.reasoning else body
@@ -353,6 +317,51 @@ class Document:
         self._new += [Text(fresh)] if fresh else []
 
 
+# Blocks
+
+
+def read_block(text: str) -> tuple[Block, int]:
+    """The block whose JSON this begins with, and where the block ends; 0 if more of it may follow.
+
+    It is read as JSON, once: its arguments may contain anything, its closing tag too. Broken JSON ends at that tag.
+    """
+    try:
+        value, end = _DECODER.raw_decode(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        place = error.pos if isinstance(error, json.JSONDecodeError) else 0
+        may_go_on = str(error).startswith("Unterminated") or place >= len(text) - 8
+        end = -1 if may_go_on else text.find(BLOCK_END, place)
+        return _cut_block(text if end < 0 else text[:end]), end + len(BLOCK_END) if end >= 0 else 0
+    tail = _BLOCK_TAIL.match(text, end)
+    end = tail.end() if tail else 0 if BLOCK_END.startswith(text[end:].lstrip()) else end
+    data = value.get("data")
+    metadata = data.get("metadata") if isinstance(data, dict) else None
+    if not isinstance(metadata, dict):
+        # The second form is known only from synthetic tests.
+        function = value.get("function")
+        metadata = {"id": value.get("id"), **function} if isinstance(function, dict) else {}
+    name, arguments = joined(string_of(metadata.get("name"))), joined(payload.text_of(metadata.get("arguments")))
+    return Block(string_of(metadata.get("id")), name, arguments, metadata.get("result", "")), end
+
+
+def _cut_block(text: str) -> Block:
+    """A block whose JSON is broken, or not complete."""
+    found = {key: pattern.search(text) for key, pattern in _FIELDS.items()}
+    said = {key: joined(_decoded(match[1])) if match else "" for key, match in found.items()}
+    arguments = found["arguments"]
+    result = _RESULT.search(text, arguments.end() if arguments else 0)
+    did = "" if result is None or result[1] == '""' else None if result[1] else "filled"
+    return Block(**said, result=did, whole=False)
+
+
+def _decoded(string: str) -> str:
+    """What is between the quotation marks of a JSON string; as it is, if an escape in it is unknown."""
+    try:
+        return str(json.loads(f'"{string}"', strict=False))
+    except ValueError:
+        return string
+
+
 # Characters
 
 
@@ -360,6 +369,8 @@ def _is_high(unit: str) -> bool:
     return "\ud800" <= unit <= "\udbff"
 
 
-def _pair(match: re.Match[str]) -> str:
-    offset = ord(match[0]) - 0x10000
-    return chr(0xD800 + (offset >> 10)) + chr(0xDC00 + (offset & 0x3FF))
+def joined(units: str) -> str:
+    """The text with its surrogate pairs joined; a lone surrogate stays."""
+    return (
+        units.encode(_CODEC, "surrogatepass").decode(_CODEC, "surrogatepass") if _SURROGATE.search(units) else units
+    )
