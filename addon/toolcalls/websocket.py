@@ -15,14 +15,13 @@ from typing import Any
 from .engine import Response
 from .outcome import Outcome
 from .policy import Policy
-from .request.history import used_ids
-from .request.mend import mend_frame
+from .request.history import CREATE, inner, used_ids
+from .request.mend import mend_request
 from .request.read_by_model import ReadByModel
 from .request.refusals import Refusals
 from .request.request import decode, read_request, seed_of
 from .wire.framing import type_of, write_message
 
-_CREATE = "response.create"
 _KEPT = ("model", "tools")
 """What a follow-up request need not say again."""
 _MOST_TEXTS = 64
@@ -62,14 +61,13 @@ class ResponsesSocket:
     def client_message(self, text: str) -> str:
         """Take a frame of the client and return the frame to send upstream. The next response answers it."""
         message = decode(text)
-        if message is None and type_of(text) == _CREATE:
+        if message is None and type_of(text) == CREATE:
             # The request is too large to parse, so its tools are unknown; those of earlier requests do not apply.
             self._request = self._response = None
             self._asked += 1
-        if message is None or message.get("type") != _CREATE:
+        if message is None or message.get("type") != CREATE:
             return text
-        inner = message.get("response")
-        request = inner if isinstance(inner, dict) else message
+        request = inner(message)
         additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
         known = self._request or {}
         self._request = {key: request.get(key) for key in ("max_output_tokens", "tool_choice", "text")}
@@ -82,7 +80,12 @@ class ResponsesSocket:
         self._response = None
         self._asked += 1
         try:
-            return mend_frame(text, self._policy, self._refusals, self.request_steps.update, message) or text
+            body = text.encode("utf-8", "surrogatepass")
+            changed = mend_request("responses", body, message, self._policy, self._refusals)
+            if changed is None:
+                return text
+            self.request_steps.update(changed.steps)
+            return changed.body.decode("utf-8", "surrogatepass")
         except Exception as failure:
             self.failure = failure
             return text

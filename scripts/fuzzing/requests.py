@@ -9,9 +9,10 @@ from typing import Any
 
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
-from toolcalls.request.mend import mend_frame, mend_request
+from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
+from toolcalls.websocket import ResponsesSocket
 
 from .mutation import MAX_INPUT, mutated_bytes, mutated_value
 from .part import Part, chance_of, corpus, need
@@ -75,8 +76,10 @@ def check(body: bytes) -> None:
         fine = again is None or "repeated call" in again.steps or set(again.steps) <= allowed
         need(fine, f"changed twice: {again}")
     text = body.decode("utf-8", "replace")
-    mend_frame(text, policy, refusals())
-    mend_frame('{"type": "response.create", "response": ' + text + "}", policy, refusals())
+    socket = ResponsesSocket(policy, refusals())
+    socket.client_message(text)
+    socket.client_message('{"type": "response.create", "response": ' + text + "}")
+    need(socket.failure is None, f"a frame: {socket.failure!r}")
 
 
 def _seeds() -> list[bytes]:

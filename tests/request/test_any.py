@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from toolcalls.ids import Ids
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
-from toolcalls.request.mend import mend_frame, mend_request
+from toolcalls.request.mend import mend_request
 from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
+from toolcalls.websocket import ResponsesSocket
 
 PROTOCOLS = ("chat", "messages", "responses", "ollama", "gemini")
 WORDS = [
@@ -149,7 +150,9 @@ def test_any_request_is_mended_without_an_exception_and_only_once(
     again = mend_request(protocol, changed.body, after, policy, refusals())
     # Two different poisoned calls that share an id look alike when both are emptied; nothing else changes twice.
     assert again is None or "repeated call" in again.steps or set(again.steps) <= {"repeated result"}
-    mend_frame(json.dumps({"type": "response.create", **request}), policy, refusals())
+    socket = ResponsesSocket(policy, refusals())
+    socket.client_message(json.dumps({"type": "response.create", **request}))
+    assert socket.failure is None
 
 
 @settings(max_examples=200, deadline=None)

@@ -11,8 +11,8 @@ def test_the_oldest_are_forgotten_when_there_are_too_many() -> None:
     for number in range(refusals.MAX_REMEMBERED + 1):
         known.add(f"call_{number}", "cut off")
     assert len(known) == refusals.MAX_REMEMBERED
-    assert known.reason("call_0") is None
-    assert known.reason("call_1") == "cut off"
+    assert known.get("call_0") is None
+    assert known.get("call_1") == "cut off"
 
 
 def test_the_oldest_are_forgotten_when_they_are_too_long() -> None:
@@ -22,8 +22,8 @@ def test_the_oldest_are_forgotten_when_they_are_too_long() -> None:
         known.add(f"{number}{long}", "cut off")
         known.add(f"{number}{long}", "told again")
     assert len(known) == 3
-    assert known.reason(f"9{long}") == "told again"
+    assert known.get(f"9{long}") == "told again"
     known.add("y" * (refusals.MAX_BYTES + 1), "cut off")
     assert len(known) == 0
     known.add("call_1", "cut off")
-    assert known.reason("call_1") == "cut off"
+    assert known.get("call_1") == "cut off"

@@ -7,7 +7,7 @@ from typing import Any
 
 from toolcalls.ids import Ids, restore
 from toolcalls.policy import Policy
-from toolcalls.request.mend import Changed, mend_frame, mend_request
+from toolcalls.request.mend import Changed, mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode
 from toolcalls.websocket import ResponsesSocket
@@ -76,13 +76,13 @@ def test_a_text_as_input_and_an_unknown_item_pass() -> None:
 def test_a_frame_of_a_socket_is_mended_and_others_pass() -> None:
     item = json.dumps(call("{'a': 1}"))
     frame = f'{{"type": "response.create", "n": 1.50, "input": [{item}, {json.dumps(output())}]}}'
-    after = mend_frame(frame, Policy(), Refusals())
-    assert after is not None and '"n":1.50' in after
+    after = ResponsesSocket().client_message(frame)
+    assert '"n":1.50' in after
     assert json.loads(after) == json.loads(frame.replace(json.dumps("{'a': 1}"), json.dumps('{"a":1}')))
     nested = json.dumps({"type": "response.create", "response": {"input": [call("{'a': 1}")]}})
-    assert '\\"a\\":1' in (mend_frame(nested, Policy(), Refusals()) or "")
+    assert '\\"a\\":1' in ResponsesSocket().client_message(nested)
     for other in ('{"type": "response.cancel"}', "{", "[]", frame.replace("'a': 1", '\\"a\\": 1')):
-        assert mend_frame(other, Policy(), Refusals()) is None
+        assert ResponsesSocket().client_message(other) == other
 
 
 def test_a_socket_gives_ids_back_and_tells_why_a_call_was_refused() -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from .. import payload
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Thought
 from ..payload import index_of, shown_text, string_of
-from ..request.chat import SERVER_CALLS
+from ..request.history import SERVER_CALLS
 from ..tools.declared import Tools
 
 CALLS: Final = ("tool_calls", "function_call")

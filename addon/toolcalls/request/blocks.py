@@ -6,7 +6,6 @@ in a message of the model is moved, because the blocks around thinking must stay
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Set
@@ -15,11 +14,11 @@ from typing import Any, ClassVar
 
 from ..ids import MESSAGES_ID
 from ..payload import string_of
-from .answered import SIGNATURE, has_reasoning
+from .answered import SIGNATURE, THINKING
 from .change import Change
-from .chat import SERVER_CALLS
 from .history import (
     CANCELLED,
+    SERVER_CALLS,
     Json,
     MessageHistory,
     PastCall,
@@ -34,9 +33,11 @@ from .history import (
 
 
 class BlockHistory(MessageHistory):
+    model: ClassVar[str] = "assistant"
+    """The role of the model."""
+    text: ClassVar[Json] = {"type": "text"}
+    """What a block with words has besides them."""
     writes_arguments = False
-    contents: ClassVar[tuple[type, ...]] = (list,)
-    """What the content of a message may be."""
 
     @abstractmethod
     def call_in(self, block: Json, message: Json) -> PastCall | None:
@@ -46,17 +47,13 @@ class BlockHistory(MessageHistory):
     def result_in(self, block: Json, message: Json) -> PastResult | None:
         """The result in a block; its id is empty if the client does not have to send it."""
 
-    @abstractmethod
-    def of_user(self, words: str) -> Json:
-        """A block with words of the user."""
-
     def read_message(self, number: int, message: Json) -> Said:
         role, blocks = message.get("role"), message.get(self.inside)
         by_model = role == self.model
         calls: list[PastCall] = []
         results: list[PastResult] = []
         # Gemini takes any role for one of the user.
-        if not isinstance(blocks, self.contents) or not (by_model or role == "user" or self.by_number):
+        if not isinstance(blocks, str | list) or not (by_model or role == "user" or self.by_number):
             self.as_expected = False
         speaks = not blocks or type(blocks) is not list
         for block in () if speaks else blocks or ():
@@ -70,9 +67,8 @@ class BlockHistory(MessageHistory):
             else:
                 speaks = True
         is_of_user = not results and (self.by_number or role == "user")
-        return Said(
-            number, "model" if by_model else "user" if is_of_user else "results", blocks, calls, results, speaks
-        )
+        who = "model" if by_model else "user" if is_of_user else "results"
+        return Said(number, message, who, blocks, calls, results, speaks)
 
     def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
         """The blocks of a message that stay; results behind a message of the model get one of their own.
@@ -91,7 +87,7 @@ class BlockHistory(MessageHistory):
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         ends = not following or following.get("role") == self.model
         if words or (ends and (not order or order[-1].get("role") == self.model)):
-            order.append({"role": "user", self.inside: [self.of_user(words or instead)]})
+            order.append({"role": "user", self.inside: [{**self.text, "text": words or instead}]})
 
 
 class MessagesHistory(BlockHistory):
@@ -101,36 +97,27 @@ class MessagesHistory(BlockHistory):
     """
 
     result_id = "tool_use_id"
-    contents = (str, list)
 
     def call_in(self, block: Json, message: Json) -> PastCall | None:
         if block.get("type") == "tool_use":
-            return PastCall(string_of(block.get("id")), block, block, "input", message)
+            return PastCall(string_of(block.get("id")), block, block, message, "input")
         return None
 
     def result_in(self, block: Json, message: Json) -> PastResult | None:
         if block.get("type") != "tool_result":
             return None
         identity = string_of(block.get("tool_use_id"))
-        return PastResult("" if identity.startswith(SERVER_CALLS) else identity, block, block, message)
-
-    def of_user(self, words: str) -> Json:
-        return {"type": "text", "text": words}
-
-    def is_whole(self, said: Said) -> bool:
-        return has_reasoning(self.entries[said.number])
+        identity = "" if identity.startswith(SERVER_CALLS) else identity
+        return PastResult(identity, block, block, message, block, "content")
 
     def put_before(self, said: Said, blocks: list[Json]) -> None:
-        own = said.content if isinstance(said.content, list) else [self.of_user(said.content)]
-        self.entries[said.number]["content"] = [*blocks, *own]
+        own = said.content if isinstance(said.content, list) else [{**self.text, "text": said.content}]
+        said.entry["content"] = [*blocks, *own]
 
     def can_stand_alone(self, entry: Any) -> bool:
         """Whether a message may consist of this block alone. Thinking alone is no message."""
-        if not isinstance(entry, dict):
-            return False
-        if entry.get("type") == "text":
-            return bool(entry.get("text"))
-        return entry.get("type") not in (None, "thinking", "redacted_thinking")
+        kind = entry.get("type") if isinstance(entry, dict) else None
+        return bool(entry.get("text")) if kind == "text" else kind not in (None, *THINKING)
 
     def drop_empty(self, change: Change) -> None:
         for said in self.messages:
@@ -180,12 +167,8 @@ class MessagesHistory(BlockHistory):
                 if (old := result.id) in repeated and not change.reading:
                     ids = now[old]
                     # A result elsewhere may be that of any of these calls, so it becomes one of no call.
-                    result.id = result.body["tool_use_id"] = ids[0] if ids else another(old)
+                    result.id = result.pair = result.body["tool_use_id"] = ids[0] if ids else another(old)
                     del ids[: len(ids) > 1]
-
-
-_CALL = ("functionCall", "function_call")
-_RESULT = ("functionResponse", "function_response")
 
 
 class GeminiHistory(BlockHistory):
@@ -198,44 +181,50 @@ class GeminiHistory(BlockHistory):
 
     list_key = "contents"
     result_id = "id"
-    content = "response"
     inside = "parts"
     model = "model"
+    text: ClassVar[Json] = {}
     has_ids = False
     ids_span_turns = False
     by_number = True
     signatures = (SIGNATURE, "thought_signature")
 
-    def read_message(self, number: int, message: Json) -> Said:
-        said = super().read_message(number, message)
-        if isinstance(said.content, list):
-            said.content = [part for part in said.content if not (isinstance(part, dict) and part.get("thought"))]
-        return said
+    def read(self) -> None:
+        """Tell calls and results apart by number if all have a counterpart, else by id, else by the tool's name."""
+        super().read()
+        for turn in self.turns:
+            paired = self.is_paired(turn)
+            by_id = not paired and all(one.id for one in turn.entries())
+            numbers = [*range(len(turn.calls)), *range(len(turn.results))]
+            for number, one in zip(numbers, turn.entries(), strict=True):
+                name = number + 1 if paired else one.body.get("name")
+                one.pair = one.id if by_id else f"{id(turn)}\0{name}" if name else ""
+            for result in turn.results:
+                # Google counts a result, wherever it is in its turn.
+                result.displaced = False
 
     def call_in(self, block: Json, message: Json) -> PastCall | None:
-        call = object_under(block, *_CALL)
+        call = object_under(block, "functionCall", "function_call")
         if call is None:
             return None
-        return PastCall(
-            string_of(call.get("id")), block, call, "args" if call.get("args") is not None else "", message
-        )
+        key = "args" if call.get("args") is not None else ""
+        return PastCall(string_of(call.get("id")), block, call, message, key)
 
     def result_in(self, block: Json, message: Json) -> PastResult | None:
-        result = object_under(block, *_RESULT)
-        return None if result is None else PastResult(string_of(result.get("id")), block, result, message)
-
-    def of_user(self, words: str) -> Json:
-        return {"text": words}
+        """The words are the only value of the response, if that is a text."""
+        result = object_under(block, "functionResponse", "function_response")
+        if result is None:
+            return None
+        place, key, response = result, "response", result.get("response")
+        if isinstance(response, dict) and [*map(type, response.values())] == [str]:
+            place, key = response, next(iter(response))
+        return PastResult(string_of(result.get("id")), block, result, message, place, key)
 
     def set_id(self, call: PastCall, identity: str) -> None:
         call.id = call.body["id"] = identity
 
-    # Reasoning
-
     def is_whole(self, said: Said) -> bool:
         return not said.calls or self.is_signed(said.calls[0])
-
-    # Pairs
 
     def is_complete(self) -> bool:
         # With `cachedContent`, calls may be in the context that the server keeps.
@@ -245,36 +234,8 @@ class GeminiHistory(BlockHistory):
         """Google only counts them."""
         return len(turn.calls) == len(turn.results)
 
-    def tell_apart(self, turn: Turn) -> None:
-        """By the number if all have a counterpart, else by the id if all have one, else by the tool's name."""
-        known = all(one.id for one in turn.entries())
-        numbers = [*range(len(turn.calls)), *range(len(turn.results))]
-        for number, one in zip(numbers, turn.entries(), strict=True):
-            if known and not self.is_paired(turn):
-                one.pair = one.id
-            else:
-                name = number + 1 if self.is_paired(turn) else one.body.get("name")
-                one.pair = f"{id(turn)}\0{name}" if name else ""
-        for result in turn.results:
-            # Google counts a result, wherever it is in its turn.
-            result.displaced = False
-
     def can_stand_alone(self, entry: Any) -> bool:
         return not entry.get("thought")
-
-    def words_of(self, result: PastResult) -> str:
-        at, response = self.words_at(result), result.body.get("response")
-        if at is not None:
-            return str(at[0][at[1]])
-        # This becomes part of a text, so a number that JSON does not have is no reason to fail.
-        return json.dumps(response) if isinstance(response, dict) and response else ""
-
-    def words_at(self, result: PastResult) -> tuple[Json, str] | None:
-        """The only value of the response, if that is a text."""
-        response = result.body.get("response")
-        if not isinstance(response, dict) or [*map(type, response.values())] != [str]:
-            return None
-        return response, next(iter(response))
 
     def cancelled(self, call: PastCall) -> Json:
         known = {"id": call.id} if call.id else {}

@@ -13,7 +13,6 @@ from typing import Any, TypeGuard
 from ..ids import MARK, restore
 from ..mend.names import tool_that_fits
 from ..mend.strict import write
-from ..tools.declared import INVALID
 from .change import Change
 from .history import History, PastCall, Turn
 
@@ -59,37 +58,30 @@ class KnownArguments(dict[int, frozenset[str]]):
 
 
 known_arguments = KnownArguments()
-"""Shared by all requests, because every turn sends the history again."""
+"""Shared by all requests."""
 
 
 def mend_calls(turn: Turn, history: History, change: Change) -> None:
-    """Mend the calls of a turn, and turn ids of ours back into the upstream's."""
+    """Mend the names and arguments of a turn's calls, and turn ids of ours back into the upstream's."""
     ours = False
     for call in turn.calls:
-        if call.key and change.policy.request:
-            mend_call(call, history, change)
         ours = ours or MARK in call.id
+        if not (call.key and change.policy.request):
+            continue
+        if not history.by_number and not _is_name(call.name):
+            _mend_name(call, change)
+        given = call.arguments
+        if history.writes_arguments:
+            sound = type(given) is str and known_arguments.keys_of(given) is not None
+        else:
+            sound = type(given) is dict
+        if not sound and change.touches(call.name):
+            meant = change.meant(given)
+            change.count(ARGUMENTS_LEFT if meant is None else "arguments")
+            if meant is not None:
+                call.body[call.key] = write(meant) if history.writes_arguments else meant
     if ours:
         _give_back_ids(turn, history, change)
-
-
-def mend_call(call: PastCall, history: History, change: Change) -> None:
-    """Mend the name and the arguments of a call."""
-    if not history.by_number and not is_name(call.name):
-        _mend_name(call, change)
-    given = call.arguments
-    if history.writes_arguments:
-        sound = type(given) is str and known_arguments.keys_of(given) is not None
-    else:
-        sound = type(given) is dict
-    if sound or not change.touches(call.name):
-        return
-    meant = change.meant(given)
-    if meant is None:
-        change.count(ARGUMENTS_LEFT)
-        return
-    change.count("arguments")
-    call.body[call.key] = write(meant) if history.writes_arguments else meant
 
 
 def _mend_name(call: PastCall, change: Change) -> None:
@@ -101,12 +93,14 @@ def _mend_name(call: PastCall, change: Change) -> None:
         change.count(NAME_LEFT)
         return
     tool = tool_that_fits(change.meant(call.arguments), change.tools)
-    if tool is not None and tool.namespace is None and is_name(tool.name):
-        good = tool.name
-    else:
-        good = change.tools.invalid(change.policy.invalid_tool) or INVALID
+    fits = tool is not None and tool.namespace is None and _is_name(tool.name)
     change.count("name")
-    call.body["name"], call.named = good, True
+    call.body["name"], call.named = tool.name if tool is not None and fits else change.invalid, True
+
+
+def _is_name(name: object) -> TypeGuard[str]:
+    """Whether this can be the name of a tool: it has a letter or a digit."""
+    return isinstance(name, str) and (name[:1].isalnum() or any(map(str.isalnum, name)))
 
 
 def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
@@ -114,9 +108,7 @@ def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
     seen: set[str] = set()
     for call in turn.calls:
         original = restore(call.id)
-        if original is None:
-            continue
-        if original in taken and not history.by_number and call.id not in seen:
+        if original is None or (original in taken and not history.by_number and call.id not in seen):
             # The upstream gave one id to two calls of a turn, but does not accept that in a history.
             continue
         taken.add(original)
@@ -125,8 +117,3 @@ def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
             change.restored.add(original)
         change.count("id")
         history.set_id(call, original)
-
-
-def is_name(name: object) -> TypeGuard[str]:
-    """Whether this can be the name of a tool: it has a letter or a digit."""
-    return isinstance(name, str) and (name[:1].isalnum() or any(map(str.isalnum, name)))

@@ -8,7 +8,7 @@ from typing import Any
 from ..mend.arguments import Finish, Mended, mend_arguments
 from ..policy import Policy
 from ..sizes import parts_in
-from ..tools.declared import Tools
+from ..tools.declared import INVALID, Tools
 from .refusals import Refusals
 
 _MOST_BROKEN = 30_000
@@ -31,15 +31,21 @@ class Change:
     reading: bool
     """Nothing is changed: the first thing that would be raises `ChangeNeeded`."""
     steps: dict[str, int] = field(default_factory=dict)
-    """What was changed, and how often."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Why calls of this history were refused, by the id that the client knows."""
     restored: set[str] = field(default_factory=set)
     """The upstream's ids that the client knows as other ids, among them all ids that the host repeats."""
+    needed: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The fields that each tool needs."""
     left: int = _MOST_BROKEN
     """How much more is mended; below 0, the rest is sent unchanged."""
     read: dict[str, Mended] = field(default_factory=dict)
     """Broken arguments that were read: the arguments, a name and the guidance need them."""
+    invalid: str = field(init=False)
+    """The name for calls that no tool can take."""
+
+    def __post_init__(self) -> None:
+        self.invalid = self.tools.invalid(self.policy.invalid_tool) or INVALID
 
     def count(self, step: str, times: int = 1) -> None:
         """Count a change that is about to be made."""

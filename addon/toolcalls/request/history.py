@@ -14,13 +14,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..mend.strict import read
-from .answered import NO_REASONING, GivenBack
+from .answered import NO_REASONING, GivenBack, has_reasoning
 
 if TYPE_CHECKING:
     from .change import Change
 
 Json = dict[str, Any]
 
+CREATE = "response.create"
+"""The type of a frame with a request."""
 CANCELLED = (
     "[toolfix] This call has no result: it was cancelled, or its result was lost. "
     "Nobody knows whether it ran; look before you send it again."
@@ -30,27 +32,40 @@ LATE = "[toolfix] The result that stood here is with its call, further up."
 LOST = "[toolfix] The result of a call that is no longer part of this conversation"
 BETWEEN = "\n\n"
 """Between the words of a message and those that are added."""
+SERVER_CALLS = "srvtoolu_"
+"""How Anthropic's ids of calls begin that the host runs and answers itself; gateways keep them over Chat."""
 _NOT_COMPARED = ("id", "call_id", "status", "cache_control")
 
 
 @dataclass(slots=True, eq=False)
-class PastCall:
+class Past:
+    """A call or a result of a history."""
+
     id: str
-    """The id that the client sent; empty if there is none."""
+    """The id of the call, as the client sent it; empty if there is none."""
     entry: Json
     """What a list of the request contains."""
     body: Json
-    """Where the name and the arguments are."""
-    key: str
-    """The key of the arguments; empty if they are of a kind that is not mended."""
+    """Where the name and the arguments are, or the id and the content of a result."""
     home: Json
     """The message that contains the entry, or the item that it is."""
+    pair: str = field(init=False)
+    """What a call has in common with its result: the id, or what tells it apart in its turn; empty if unknown."""
+
+    def __post_init__(self) -> None:
+        self.pair = self.id
+
+
+@dataclass(slots=True, eq=False)
+class PastCall(Past):
+    key: str
+    """The key of the arguments; empty if they are of a kind that is not mended."""
+    takes_result: bool = True
+    """The client answers it with a result of the usual kind, which can be made up."""
     behind_reasoning: bool = False
     """Its reasoning is the item before it, or before the calls before it."""
     named: bool = False
     """It had no name, and got one."""
-    pair: str = ""
-    """What it has in common with its result: the id, or what tells it apart in its turn; empty if unknown."""
     result: PastResult | None = None
     """The result in its position, once that is known."""
     left: bool = False
@@ -65,24 +80,28 @@ class PastCall:
         return self.body.get(self.key)
 
     @property
-    def content(self) -> Json:
+    def compared(self) -> Json:
         """What it has in common with a copy of it."""
         return {key: value for key, value in self.body.items() if key not in _NOT_COMPARED}
 
 
 @dataclass(slots=True, eq=False)
-class PastResult:
-    id: str
-    """The id of the call that it answers, as the client sent it; empty if there is none."""
-    entry: Json
-    body: Json
-    """Where the id and the content are."""
-    home: Json
+class PastResult(Past):
+    place: Json
+    """The object that has its words, under the `key`."""
+    key: str
     call: PastCall | None = None
     """The last call before it that has its id."""
     displaced: bool = False
     """It is behind words, which some hosts reject."""
-    pair: str = ""
+
+    @property
+    def content(self) -> Any:
+        return self.place.get(self.key)
+
+    @property
+    def words(self) -> str:
+        return text_of(self.content)
 
 
 @dataclass(slots=True, eq=False)
@@ -91,6 +110,7 @@ class Said:
 
     number: int
     """Its number in the request."""
+    entry: Json
     role: str
     """`model`, `user`, `results`, or empty for an item that has nothing to do with reasoning."""
     content: Any
@@ -99,7 +119,7 @@ class Said:
     speaks: bool = True
     """It has words, or anything else that is neither a call nor a result."""
     is_whole: bool = False
-    """Set from `History.is_whole` when it is needed."""
+    """The client sends its reasoning itself, or none can be missing. Set when it is needed."""
 
 
 @dataclass(slots=True, eq=False)
@@ -119,7 +139,7 @@ class Turn:
     left: bool = False
     """Its calls get no results."""
 
-    def entries(self) -> list[PastCall | PastResult]:
+    def entries(self) -> list[Past]:
         return [*self.calls, *self.results]
 
 
@@ -129,13 +149,9 @@ class History(ABC):
     list_key: ClassVar[str] = "messages"
     inside: ClassVar[str] = "content"
     """The key of the list in an entry that calls are in."""
-    model: ClassVar[str] = "assistant"
-    """The role of the model."""
     id_key: ClassVar[str] = "id"
-    """The key of a call's id; `result_id` is that of the id in its result."""
     result_id: ClassVar[str] = "tool_call_id"
-    content: ClassVar[str] = "content"
-    """The key of a result's words."""
+    """The key of a call's id in its result."""
     part: ClassVar[str] = "text"
     """The type of a text in a list of parts."""
     turn_is_message: ClassVar[bool] = False
@@ -148,10 +164,10 @@ class History(ABC):
     """Whether arguments are an object written as a string."""
     has_ids: ClassVar[bool] = True
     """Whether calls and results belong together by their ids; Gemini and Ollama go by the position."""
-    signatures: ClassVar[tuple[str, ...]] = ()
-    """The keys of the signature of a call: as it is given back, and in other spellings."""
     by_number: ClassVar[bool] = False
     """Whether the host only counts the calls and the results of a turn; then a result is an object and no text."""
+    signatures: ClassVar[tuple[str, ...]] = ()
+    """The keys of the signature of a call: as it is given back, and in other spellings."""
 
     def __init__(self, request: Json) -> None:
         self.request = request = inner(request)
@@ -183,7 +199,7 @@ class History(ABC):
                 turn = Turn(entry, entry)
                 self.turns.append(turn)
             if turn is not None:
-                self._add(said, entry, turn, known)
+                self._add(said, turn, known)
             if self.results_anywhere and said.role == "model" and not said.calls:
                 turn = None
             if self.turns and said.speaks and not said.calls:
@@ -191,7 +207,7 @@ class History(ABC):
                 if self.turn_is_message:
                     turn = None
 
-    def _add(self, said: Said, entry: Json, turn: Turn, known: dict[str, PastCall]) -> None:
+    def _add(self, said: Said, turn: Turn, known: dict[str, PastCall]) -> None:
         """Add what a message says to its turn. `known`: the calls so far, by their ids."""
         for call in said.calls:
             known[call.id] = call
@@ -201,13 +217,15 @@ class History(ABC):
             result.displaced = result.displaced or turn.answered
             turn.results.append(result)
         if said.calls or (said.role == "model" and not self.results_anywhere):
-            turn.end = turn.home = entry
-        elif said.speaks:
-            turn.answered = said.role != "model" or turn.answered
+            turn.end = turn.home = said.entry
+        elif said.speaks and said.role != "model":
+            turn.answered = True
 
     @abstractmethod
     def read_message(self, number: int, message: Json) -> Said:
         """What a message or an item says, its calls and its results."""
+
+    # Reasoning
 
     def said(self) -> list[Said]:
         """The messages that have to do with reasoning, in their order; none if the server keeps the history."""
@@ -215,18 +233,26 @@ class History(ABC):
 
     def is_whole(self, said: Said) -> bool:
         """Whether the client sends the reasoning of a message itself, or none can be missing."""
-        return said.is_whole
+        return has_reasoning(said.entry)
 
     def is_signed(self, call: PastCall) -> bool:
         """Whether the client sends the signature that the host gave to a call."""
         return any(call.entry.get(key) for key in self.signatures)
 
-    def words_of(self, result: PastResult) -> str:
-        return text_of(result.body.get(self.content))
+    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
+        """Write what the host gets back of its earlier answer."""
+        for key, words in back.fields.items():
+            change.count("empty reasoning" if words == NO_REASONING else "reasoning given back")
+            said.entry[key] = read(words)
+        for number, signature in back.extras.items():
+            change.count("signature given back")
+            said.calls[int(number)].entry[self.signatures[0]] = read(signature)
+        if back.blocks:
+            change.count("reasoning given back")
+            self.put_before(said, [*map(read, back.blocks)])
 
-    def words_at(self, result: PastResult) -> tuple[Json, str] | None:
-        """The object and the key of a result's words; None if there is no such place."""
-        return result.body, self.content
+    def put_before(self, said: Said, blocks: list[Json]) -> None:  # noqa: B027
+        """Put blocks or items of reasoning before everything else of a message."""
 
     # Calls and results in pairs
 
@@ -246,38 +272,10 @@ class History(ABC):
         """Whether there is anything else that this host rejects, besides calls and results without each other."""
         return False
 
-    def is_clear(self, turn: Turn) -> bool:
-        """Whether the client runs the calls of this turn, and it can be told which of them its results answer."""
-        return True
-
-    def takes_result(self, call: PastCall) -> bool:
-        """Whether the client answers this call with a result of the usual kind, which can be made up."""
-        return True
-
-    def tell_apart(self, turn: Turn) -> None:
-        """Say what the calls of a turn and its results have in common."""
-        for one in turn.entries():
-            one.pair = one.id
-
     # Writing
 
-    def give_back(self, said: Said, back: GivenBack, change: Change) -> None:
-        """Write what the host gets back of its earlier answer."""
-        for key, words in back.fields.items():
-            change.count("empty reasoning" if words == NO_REASONING else "reasoning given back")
-            self.entries[said.number][key] = read(words)
-        for number, signature in back.extras.items():
-            change.count("signature given back")
-            said.calls[int(number)].entry[self.signatures[0]] = read(signature)
-        if back.blocks:
-            change.count("reasoning given back")
-            self.put_before(said, [*map(read, back.blocks)])
-
-    def put_before(self, said: Said, blocks: list[Json]) -> None:  # noqa: B027
-        """Put blocks or items of reasoning before everything else of a message."""
-
     def set_id(self, call: PastCall, identity: str) -> None:
-        call.id = call.entry[self.id_key] = identity
+        call.id = call.pair = call.entry[self.id_key] = identity
 
     def drop_empty(self, change: Change) -> None:  # noqa: B027
         """Remove what the host rejects because it is empty."""
@@ -318,14 +316,14 @@ class MessageHistory(History):
         """The messages with calls that are followed by themselves, unless each has its result."""
         paired = {id(call) for turn in self.turns if self.is_paired(turn) for call in turn.calls}
         return [
-            self.entries[one.number]
+            one.entry
             for one, after in pairwise(self.messages)
             if one.calls
             and id(one.calls[0]) not in paired
             and all(call.id or not self.has_ids for call in one.calls)
             and any(change.touches(call.name) for call in one.calls)
             and after.number == one.number + 1
-            and same(self.entries[one.number], self.entries[after.number])
+            and same(one.entry, after.entry)
         ]
 
     def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
@@ -350,7 +348,8 @@ class MessageHistory(History):
         gap = False
         for message in [*self.entries, {}]:
             written = self.written(message, gone, behind) if message else [message]
-            if written and (gap or said) and self.can_be_filled(written[0]):
+            # Not before results: some hosts reject words of the user in front of them.
+            if written and (gap or said) and written[0].get("role") not in ("tool", "function"):
                 instead = f"{LOST} stood here." if said else LATE
                 self.fill(order, BETWEEN.join(filter(None, said)), instead, written[0])
                 gap, said = False, []
@@ -362,10 +361,6 @@ class MessageHistory(History):
     def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
         """A message without what is gone, and the messages with what is added behind it."""
         return spread([message], gone, behind)
-
-    def can_be_filled(self, following: Json) -> bool:
-        """Whether words of the user may stand before this message."""
-        return True
 
     @abstractmethod
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
@@ -396,12 +391,13 @@ def same(one: object, other: object) -> bool:
 
 
 def text_of(content: Any) -> str:
-    """The words of a content: a text, or the texts of its parts; of anything else its JSON text."""
+    """The words of a content: a text, or the texts of its parts without thoughts; of anything else its JSON text."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
         return "" if content is None else json.dumps(content, ensure_ascii=False)
-    texts = (part.get("text") if isinstance(part, dict) else part for part in content)
+    parts = (part for part in content if not (isinstance(part, dict) and part.get("thought")))
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
     return "\n".join(one for one in texts if isinstance(one, str))
 
 
@@ -417,9 +413,10 @@ def with_words(content: Any, words: str, part: str = "text", *, before: bool = F
 
 
 def inner(request: Json) -> Json:
-    """The request itself: with a Google login it is inside another one."""
-    inside = request.get("request")
-    return inside if isinstance(inside, dict) and "contents" in inside else request
+    """The request itself: with a Google login, or in a frame of a WebSocket, it is inside another object."""
+    framed = request.get("type") == CREATE
+    inside = request.get("response" if framed else "request")
+    return inside if isinstance(inside, dict) and (framed or "contents" in inside) else request
 
 
 def used_ids(request: Json) -> frozenset[str]:

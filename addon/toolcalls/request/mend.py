@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ..mend import strict
@@ -22,11 +23,10 @@ from .blocks import GeminiHistory, MessagesHistory
 from .calls import ARGUMENTS_LEFT, NAME_LEFT, mend_calls
 from .change import Change, ChangeNeeded
 from .chat import ChatHistory, OllamaHistory
-from .guidance import Guidance, add_hints, mend_loops
+from .guidance import add_hints, mend_loops, mend_results
 from .history import History, Json, inner
 from .pairs import arrange
 from .refusals import Refusals
-from .request import decode
 from .responses import ResponsesHistory
 
 HISTORIES: dict[str, type[History]] = {
@@ -37,7 +37,6 @@ HISTORIES: dict[str, type[History]] = {
     "ollama": OllamaHistory,
     "gemini": GeminiHistory,
 }
-_CREATE = "response.create"
 HISTORY_LEFT = "history left as it came"
 LEFT = frozenset({ARGUMENTS_LEFT, NAME_LEFT, HISTORY_LEFT})
 """What is counted if a history has more than is mended."""
@@ -72,22 +71,23 @@ def mend_request(
     policy: Policy,
     refusals: Refusals,
     recall: Recall = lambda _: {},
-    inside: Callable[[Json], Json] = lambda whole: whole,
 ) -> Changed | None:
-    """The body to send instead of this one; None if nothing is changed.
+    """The body to send instead of this one, or the frame of a WebSocket; None if nothing is changed.
 
-    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers. `inside`:
-    finds the request in what the body is.
+    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers.
     """
     form = HISTORIES.get(protocol)
     if form is None or request is None:
         return None
     if _entries(form, request) > _MOST_ENTRIES:
         return Changed(body, {HISTORY_LEFT: 1})
-    history, tools = form(request), Tools.read(request)
+    history = form(request)
+    tools = Tools.read(history.request)
     given = recall(history) if policy.request and policy.reasoning == "auto" else {}
-    if not given and not _needs_change(history, Change(policy, refusals, tools, reading=True)):
-        return None
+    if not given:
+        with suppress(ChangeNeeded):
+            _run(history, Change(policy, refusals, tools, reading=True))
+            return None
     # Keys, and items of lists. Commas count little, because most are inside texts such as code and tables.
     if (body.count(b'":') >> 1) + (body.count(b",") >> 4) > _MOST_VALUES:
         return Changed(body, {HISTORY_LEFT: 1})
@@ -97,8 +97,14 @@ def mend_request(
     except Refusal:
         # It has a value that JSON does not have, such as NaN.
         return None
-    change = Change(policy, refusals, tools, reading=False)
-    _change(form(inside(whole)), change, given)
+    history, change = form(whole), Change(policy, refusals, tools, reading=False)
+    # From the end, because items may be inserted.
+    for said in reversed(history.said() if given else []):
+        if said.number in given:
+            history.give_back(said, given[said.number], change)
+    if given:
+        history.read()
+    _run(history, change)
     if not change.steps:
         return None
     if not change.steps.keys() <= LEFT:
@@ -106,50 +112,13 @@ def mend_request(
     return Changed(body, change.steps, change.reasons, given)
 
 
-def mend_frame(
-    frame: str,
-    policy: Policy,
-    refusals: Refusals,
-    tell: Callable[[dict[str, int]], None] = lambda _: None,
-    message: Json | None = None,
-) -> str | None:
-    """The frame to send instead of this one on a Responses WebSocket; None if nothing is changed.
-
-    Only `response.create` carries a request. `tell` is called with what was changed. `message`: the decoded frame,
-    if it was decoded already.
-    """
-    message = decode(frame) if message is None else message
-    if message is None or message.get("type") != _CREATE:
-        return None
-
-    def inside(message: Json) -> Json:
-        request = message.get("response")
-        return request if isinstance(request, dict) else message
-
-    body = frame.encode("utf-8", "surrogatepass")
-    changed = mend_request("responses", body, inside(message), policy, refusals, inside=inside)
-    if changed is None:
-        return None
-    tell(changed.steps)
-    return changed.body.decode("utf-8", "surrogatepass")
-
-
-def _change(history: History, change: Change, given: dict[int, GivenBack]) -> None:
-    if given:
-        # From the end, because items may be inserted.
-        for said in reversed(history.said()):
-            if said.number in given:
-                history.give_back(said, given[said.number], change)
-        history.read()
-    _run(history, change)
-
-
-def _needs_change(history: History, change: Change) -> bool:
-    try:
-        _run(history, change)
-    except ChangeNeeded:
-        return True
-    return False
+def _entries(form: type[History], request: Json) -> int:
+    """The number of messages, calls and blocks of a history; a Responses item counts as a message and a call."""
+    listed = inner(request).get(form.list_key)
+    entries = listed if isinstance(listed, list) else []
+    insides = [entry.get(form.inside) for entry in entries if type(entry) is dict]
+    inside = sum(len(one) for one in insides if type(one) is list)
+    return len(entries) + (len(entries) if form is ResponsesHistory else inside)
 
 
 def _run(history: History, change: Change) -> None:
@@ -158,10 +127,9 @@ def _run(history: History, change: Change) -> None:
     if policy.request:
         add_hints(history.request, change)
         history.drop_empty(change)
-    guidance = Guidance(history, change)
     for turn in history.turns:
         mend_calls(turn, history, change)
-        guidance.mend_results(turn)
+        mend_results(turn, history, change)
     if not policy.request:
         return
     if change.steps:
@@ -172,12 +140,3 @@ def _run(history: History, change: Change) -> None:
         if change.steps:
             history.read()
         mend_loops(history, change)
-
-
-def _entries(form: type[History], request: Json) -> int:
-    """The number of messages, calls and blocks of a history; a Responses item counts as a message and a call."""
-    listed = inner(request).get(form.list_key)
-    entries = listed if isinstance(listed, list) else []
-    insides = [entry.get(form.inside) for entry in entries if type(entry) is dict]
-    inside = sum(len(one) for one in insides if type(one) is list)
-    return len(entries) + (len(entries) if form is ResponsesHistory else inside)

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from ..mend.strict import write
 from .change import Change
-from .history import LOST, History, Json, PastCall, PastResult, Turn
+from .history import LOST, SERVER_CALLS, History, Json, PastCall, PastResult, Turn
 
 _SECOND = "[toolfix] Another result of a call that has one already"
 
@@ -49,7 +49,7 @@ def _copies(history: History, change: Change, leaving: Set[int]) -> list[PastCal
             if call.id and called[call.id] > 1 and id(call.home) not in leaving and change.touches(call.name):
                 # A host whose id toolfix restored gives one id to several calls.
                 spans = history.ids_span_turns and call.id not in change.restored
-                found[-1 if spans else number, call.id, write(call.content)].append((call, number))
+                found[-1 if spans else number, call.id, write(call.compared)].append((call, number))
     copies: list[PastCall] = []
     for alike in found.values():
         kept = {number: call for call, number in reversed(alike) if (number, call.id) in answered}
@@ -91,7 +91,7 @@ def _pair(history: History, change: Change) -> None:
     change.count("cancelled call", len(lacking))
     change.count("result moved", len(moved))
     left = [stray for stray in strays if id(stray[1].entry) not in moved]
-    words = _words_of(left, answers, set(lacking), history, change)
+    words = _words_of(left, answers, set(lacking), change)
     history.rewrite({*moved, *(id(result.entry) for _, result in left)}, behind, words, change)
 
 
@@ -101,8 +101,6 @@ def _leave_alone(history: History, change: Change) -> set[str]:
     Where results have to follow their turn, a turn is left as a whole.
     """
     unclear: set[str] = set()
-    for turn in history.turns:
-        history.tell_apart(turn)
     for turns in [history.turns] if history.results_anywhere else [[turn] for turn in history.turns]:
         calls = [call for turn in turns for call in turn.calls]
         called = Counter(call.pair for call in calls)
@@ -110,12 +108,13 @@ def _leave_alone(history: History, change: Change) -> set[str]:
         short = called - Counter(one.pair for turn in turns for one in turn.results)
         for call in calls:
             told = called[call.pair] == 1 or call.pair not in short
-            call.left = not (call.pair and told and change.touches(call.name) and history.takes_result(call))
-        if not history.results_anywhere:
-            turn, clear = turns[0], [not call.left for call in calls if history.takes_result(call)]
-            turn.left = not (all(clear) and history.is_clear(turn))
+            ours = call.takes_result and not call.pair.startswith(SERVER_CALLS) and change.touches(call.name)
+            call.left = not (call.pair and told and ours)
+        if not history.results_anywhere and calls:
+            clear = all(not call.left for call in calls if call.takes_result)
+            turns[0].left = not (clear and all(one.pair for one in turns[0].results))
             for call in calls:
-                call.left = call.left or turn.left
+                call.left = call.left or turns[0].left
         unclear.update(call.pair for call in calls if call.left and call.pair)
     return unclear
 
@@ -149,7 +148,6 @@ def _words_of(
     left: Sequence[tuple[Turn, PastResult]],
     answers: Mapping[str, list[PastResult]],
     lacking: Set[str],
-    history: History,
     change: Change,
 ) -> dict[int, list[str]]:
     """The words of the results that go, by the identity of the message or item behind which they are kept.
@@ -158,11 +156,11 @@ def _words_of(
     `answers`: the results that calls have or get. `lacking`: the calls that get none.
     """
     pairs = {result.pair for _, result in left}
-    known = {pair: set(map(history.words_of, answers.get(pair, ()))) for pair in pairs}
+    known = {pair: {result.words for result in answers.get(pair, ())} for pair in pairs}
     words: dict[int, list[str]] = defaultdict(list)
     steps: Counter[str] = Counter()
     for turn, result in left:
-        said, second = history.words_of(result), result.pair in answers and result.pair not in lacking
+        said, second = result.words, result.pair in answers and result.pair not in lacking
         # While a call of this id lacks its result, the same words are no repetition: most results are "ok".
         if result.pair not in lacking and said in known[result.pair]:
             steps["repeated result"] += 1

@@ -324,9 +324,7 @@ def _results_of(said: Said, history: History) -> list[str]:
     if history.by_number:
         return [identity_of(one.body.get("name"), one.body.get("response")) for one in said.results]
     ids = [upstream_id(one.id) if history.has_ids else str(one.body.get("tool_name")) for one in said.results]
-    return [
-        f"{identity}\0{history.words_of(one)}" for identity, one in zip(ids, said.results, strict=True) if identity
-    ]
+    return [f"{identity}\0{one.words}" for identity, one in zip(ids, said.results, strict=True) if identity]
 
 
 def words_of(said: Said) -> str:

@@ -42,7 +42,7 @@ class Bounded(Generic[Key, Value]):
             self.size -= self._entries.popitem(last=False)[1][1]
 
 
-class Refusals:
+class Refusals(Bounded[str, str]):
     """Reasons by the id that the client knows.
 
     Only ids that were made for a refusal are kept here (`Ids.fresh`): they differ between users and conversations
@@ -50,10 +50,7 @@ class Refusals:
     """
 
     def __init__(self) -> None:
-        self._reasons: Bounded[str, str] = Bounded(MAX_REMEMBERED, MAX_BYTES)
-
-    def __len__(self) -> int:
-        return len(self._reasons)
+        super().__init__(MAX_REMEMBERED, MAX_BYTES)
 
     def remember(self, outcome: Outcome) -> None:
         if outcome.status == "refused" and outcome.id and outcome.reason:
@@ -61,8 +58,4 @@ class Refusals:
 
     def add(self, identity: str, reason: str) -> None:
         reason = reason[:MAX_LENGTH]
-        self._reasons.put(identity, reason, len(identity) + len(reason))
-
-    def reason(self, identity: str) -> str | None:
-        """Why that call was refused; None if it was not, or if that is forgotten."""
-        return self._reasons.get(identity)
+        self.put(identity, reason, len(identity) + len(reason))
