@@ -10,7 +10,6 @@ them; every event of ours has the newest usage. An array is a stream whose event
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -47,8 +46,6 @@ _EMPTY: Json = {"text": ""}
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 _QUOTES_A_CALL = "MALFORMED_FUNCTION_CALL that quotes a call"
 """Our own word for that reason, which clients never see."""
-_DECODER = json.JSONDecoder()
-_BETWEEN = re.compile(r"[\s,]*")
 _MESSAGE = re.compile(r"\s*Malformed function call:\s*((?:print\(\s*)?default_api\.\w[\s\S]*)\Z")
 
 
@@ -67,6 +64,7 @@ class Gemini(Protocol):
         """What stands beside `response`."""
         self._usage: Json = {}
         """The newest usage."""
+        self._tokens = 0
         self._in_pieces: set[int] = set()
         """Candidates with a call in pieces that has not ended."""
         self._ended: dict[int, bool] = {}
@@ -92,10 +90,6 @@ class Gemini(Protocol):
             self.answer_of(part.choice).end.note_tokens(self._tokens)
         return out
 
-    @property
-    def _tokens(self) -> int:
-        return tokens_in(self._usage, "candidatesTokenCount", "thoughtsTokenCount")
-
     # An event
 
     def read(self, event: Event) -> list[Part] | None:
@@ -107,6 +101,7 @@ class Gemini(Protocol):
         answer = _answer_of(data)
         usage, feedback = answer.get("usageMetadata"), answer.get("promptFeedback")
         self._usage = usage if isinstance(usage, dict) else self._usage
+        self._tokens = tokens_in(self._usage, "candidatesTokenCount", "thoughtsTokenCount")
         rest: Json = {"answer": {"promptFeedback": feedback}}
         candidates = _candidates_of(answer)
         if not candidates:
@@ -235,11 +230,11 @@ class Gemini(Protocol):
     # A document, or an array of events
 
     def document(self, body: bytes) -> bytes:
-        items = _items(body.decode("utf-8", "replace").strip().removeprefix("\ufeff"))
-        if items is None:
+        items = payload.read_twice(body.decode("utf-8", "replace").strip().removeprefix("\ufeff"))[0]
+        if not isinstance(items, list):
             return super().document(body)
         self._array = True
-        events = [Event(text.encode(), text) for text in items]
+        events = [Event(text.encode(), text) for text in map(strict.write, items)]
         taken = [self.take(event) if event.raw[:1] == b"{" else [event.raw] for event in events]
         out = [piece for pieces in (*taken, self.end()) for piece in pieces if piece]
         return body if out == [event.raw for event in events] else b"[" + b",\n".join(out) + b"]\n"
@@ -253,18 +248,6 @@ class Gemini(Protocol):
 
 def _is_error(raw: bytes) -> bool:
     return error_in(payload.read_strict(raw.decode("utf-8", "replace"))) is not None
-
-
-def _items(text: str) -> list[str] | None:
-    """The items of a JSON array, as they are written; None if it is none."""
-    if not isinstance(payload.read_strict(text), list):
-        return None
-    items: list[str] = []
-    at = 1
-    while (between := _BETWEEN.match(text, at)) and between.end() < len(text) - 1:
-        at = _DECODER.raw_decode(text, between.end())[1]
-        items.append(text[between.end() : at])
-    return items
 
 
 def _answer_of(data: Json) -> Json:
