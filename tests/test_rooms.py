@@ -29,7 +29,7 @@ MAY_KNOW = {
     # One call.
     "outcome": "",
     "mend": "ids outcome policy reasons tools sizes",
-    "textcalls": "mend sizes tools",
+    "textcalls": "mend reasons sizes tools",
     # One answer, one request.
     "payload": "mend reasons",
     "request": "ids mend outcome payload policy reasons tools wire sizes",

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .mend.finish import Finish
-from .mend.names import mend_name
 from .parts import Other, Slot
 from .policy import Policy
 from .request.request import Request
@@ -183,7 +182,7 @@ class AnswerText:
         return Search(
             self._tools,
             max_held=policy.max_held_bytes,
-            resolve=self._declared,
+            declared=request.tools,
             texts=lambda: request.read_by_model.texts,
             # If the request asked for JSON, a message of nothing but JSON is that answer, not a call.
             weak=not request.json_wanted,
@@ -191,11 +190,6 @@ class AnswerText:
             structure=structure,
             reasoning=reasoning,
         )
-
-    def _declared(self, name: str) -> str | None:
-        """The declared tool that a written name must mean; None if its calls are not searched for."""
-        named = mend_name(name, self._request.tools)
-        return named.name if named.tool is not None and self._tools.get(named.name) is not None else None
 
     def _feed(self, text: str) -> Found:
         line = text.rpartition("\n")[2].strip()

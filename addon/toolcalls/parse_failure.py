@@ -197,7 +197,8 @@ def _was_read(name: str, arguments: str, request: Request) -> bool:
     bare = _without_space(arguments), _without_space(text)
     if any(one in _without_space(read_by_model) for read_by_model in texts for one in bare):
         return True
-    return was_read(known.resolve(name) or name, text, texts, known)
+    tool = known.resolve(name)
+    return was_read(tool.name if tool else name, text, texts, known)
 
 
 def _without_space(text: str) -> str:

@@ -46,7 +46,7 @@ def documents(family: Family) -> dict[str, str]:
         "its closers in a sentence": f"A value ends with {closer.strip()} and a call with {family.block[1]} as usual.\n",
         "its closers in code": f"CLOSE = \"{closer.strip()}\"\nEND = '{family.block[1]}'\n",
         "its openers in code": f"OPEN = `{opener.strip()}`\nBLOCK = `{family.block[0].strip()}`\n",
-        "the opener of a block on a line of its own": f"Open it with\n{family.block[0].strip()}\nand go on.\n",
+        "the opener of a block in a sentence": f"Open it with {family.block[0].strip()} and go on.\n",
         "the opener of the wrapper on a line of its own": f"Begin with\n{family.wrapper[0].strip()}\nand go on.\n",
     }
 
@@ -106,6 +106,7 @@ def doubtful(family: Family) -> dict[str, str]:
         "a block without its end": f"one\n{family.begin('Bash')}{family.written('command', 'ls')}\ntwo",
         "a block without its beginning": f"one\n{family.written('command', 'ls')}\n{family.end}\ntwo",
         "the end of a call and another call": f"one{closer}\n{family.end}\nor\n{call}",
+        "the opener of a block on a line of its own": f"one\n{family.block[0].strip()}\ntwo",
         "half a call": f"one\n{family.begin('Bash')}{family.open('command')}ls",
         "a closer and the opener of a name that nobody declared": f"one\ntwo{closer}\n{other}three",
     }

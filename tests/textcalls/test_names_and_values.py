@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from tests.textcalls.declared import TWENTY, tool
+from tests.textcalls.declared import tool
 from toolcalls.textcalls.held import FoundCall
-from toolcalls.textcalls.known import WrittenTools
+from toolcalls.textcalls.known import WrittenTools, arguments_of
 from toolcalls.textcalls.search import Search
 from toolcalls.tools.declared import Tool, Tools
 
@@ -36,15 +36,16 @@ NAMES = WrittenTools(Tools([tool("Bash"), tool("read_file"), tool("list-tabs"), 
     ],
 )
 def test_a_name_is_exact_or_unique_after_folding(written: str, declared: str | None) -> None:
-    assert NAMES.resolve(written) == declared
+    tool = NAMES.resolve(written)
+    assert (tool.name if tool else None) == declared
 
 
-def test_another_resolver_can_be_plugged_in() -> None:
-    scanner = Search(TWENTY, resolve=lambda written: "Bash" if written == "execute_shell" else None)
-    scanner.feed('<tool_call>{"name": "execute_shell", "arguments": {"command": "ls"}}</tool_call>')
-    [call] = scanner.close()
-    assert isinstance(call, FoundCall) and call.name == "Bash"
-    assert scanner.close() == []
+def test_a_name_is_decided_among_all_declared_tools_and_counts_if_it_is_searched_for() -> None:
+    for written, expected in (("BASH", "Bash"), ("bash2", None), ("Bash2", None)):
+        scanner = Search(Tools([tool("Bash")]), declared=Tools([tool("Bash"), tool("Bash2")]))
+        scanner.feed(f'<tool_call>{{"name": "{written}", "arguments": {{}}}}</tool_call>')
+        found = [part.name for part in scanner.close() if isinstance(part, FoundCall)]
+        assert found == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(
@@ -82,10 +83,8 @@ def test_a_raw_value_is_typed_by_its_schema(raw: str, schema: Any, value: Any) -
 
 
 def typed(raw: str, schema: Any, **root: Any) -> Any:
-    known = WrittenTools(
-        Tools([Tool("f", {"type": "object", "properties": {"x": schema} if schema is not None else {}, **root})])
-    )
-    return json.loads(known.typed("f", {"x": raw}))["x"]
+    declared = {"type": "object", "properties": {"x": schema} if schema is not None else {}, **root}
+    return json.loads(arguments_of(Tool("f", declared), {"x": raw}))["x"]
 
 
 def test_a_reference_in_the_schema_is_followed() -> None:

@@ -28,7 +28,7 @@ from ..request.answered import SIGNATURE
 from ..request.limit import tokens_in
 from ..request.request import Request
 from ..textcalls.known import WrittenTools
-from ..textcalls.python_calls import read_calls
+from ..textcalls.literals import read_calls
 from ..textcalls.read_aloud import was_read
 from ..tools.check import Check, Exhausted
 from ..wire.sse import Event, in_one_line

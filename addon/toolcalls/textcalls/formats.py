@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from ..mend.lexer import end_of
-from .gemma import read_gemma
 from .json_calls import read_json
 from .known import CutOff, ReadCall, WrittenTools
+from .literals import read_gemma, read_python
 from .minimax import read_arrows, read_elements
-from .python_calls import read_python
 from .tags import read_tags
 from .tokens import BEHIND_A_CALL, skip_tokens
 from .wrappers import ENDS

@@ -188,12 +188,12 @@ class Held:
         raise NoCall(at if long else head_end, spoils=broken)
 
     def _keep(self, text: str, calls: list[ReadCall], end: int, format: str) -> None:
-        if any(name is None for name, _ in calls):
-            raise NoCall(end, spoils=self.done != [], whole=True)
-        raw = text[self._at : end]
-        for name, arguments in calls:
-            self.done.append(FoundCall(name or "", arguments, raw, format))
-            raw = ""
+        raw, found = text[self._at : end], list[FoundCall]()
+        for tool, arguments in calls:
+            if tool is None:
+                raise NoCall(end, spoils=self.done != [], whole=True)
+            found.append(FoundCall(tool.name, arguments, "" if found else raw, format))
+        self.done += found
         self._at = end
 
     def _begins_call(self, row: Row, head: re.Match[str]) -> bool:

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..mend import strict
 from ..mend.lexer import end_of, next_quote
-from .known import CutOff, ReadCall, TwoValues, WrittenTools, with_one_value_each
-from .python_calls import decode_string as decode_python
+from ..mend.names import tool_that_fits
+from ..reasons import Refusal
+from .known import CutOff, ReadCall, WrittenTools, accepts
+from .literals import decode_string as decode_python
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -43,7 +45,7 @@ _decode = json.JSONDecoder(strict=False).raw_decode
 def read_json(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The calls behind a head: arguments, if the head named the tool; else objects or lists of them."""
     text, at, written = head.string, head.end(), head.groupdict().get("name")
-    named = known.resolve(written, spelled=row.weak) if written is not None else None
+    named = known.resolve(written) if written is not None else None
     if written is not None and named is None and not written.strip(": ").isdigit():
         return None
     calls: list[ReadCall] = []
@@ -63,16 +65,12 @@ def read_json(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -
         if not found:
             return None
         for name, arguments in found:
-            call = (
-                named or known.by_arguments(arguments)
-                if written is not None
-                else known.resolve(name, spelled=row.weak)
-            )
             keys = keys_of(arguments)
-            no_tool = call is None and (row.weak or written is not None)
-            if keys is None or no_tool or not known.accepts(call, keys, weak=row.weak):
+            tool = known.resolve(name) if written is None else named or tool_that_fits(keys, known.tools)
+            no_tool = tool is None and (row.weak or written is not None)
+            if keys is None or no_tool or not accepts(tool, keys, weak=row.weak):
                 return None
-            calls.append((call, arguments))
+            calls.append((tool, arguments))
         if row.fenced or "`" in text[begin:at]:
             end = end_of(_FENCE_END, text, end)
         surplus = _SURPLUS.match(text, end) if written is None else None
@@ -149,13 +147,13 @@ def object_of(value: str) -> str | None:
     return value if value[:1] == "{" else None
 
 
-def keys_of(arguments: str) -> Mapping[str, Any] | None:
+def keys_of(arguments: str) -> dict[str, Any] | None:
     """The members of arguments; None if a name has two values, further inside too."""
     try:
-        value = json.loads(arguments, object_pairs_hook=with_one_value_each)
-    except TwoValues:
+        value = strict.read(arguments, lax=True)
+    except Refusal:
         return None
-    except (ValueError, RecursionError):
+    except ValueError:
         return members_of(arguments, whole=False)
     return value if isinstance(value, dict) else {}
 

@@ -19,10 +19,9 @@ from typing import Any
 from ..mend.arguments import mend_arguments
 from ..mend.finish import Finish
 from .formats import OPENER, WEAK, Row, behind_section, rows_at
-from .gemma import read_gemma
 from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, calls_of, read_json
 from .known import CutOff, ReadCall, WrittenTools, read, write
-from .python_calls import read_python, read_value
+from .literals import read_gemma, read_python, read_value
 
 _KEYS = "|".join((*NAME_KEYS, *ARGUMENT_KEYS, *INNER_KEYS, *OTHER_KEYS))
 _OBJECT = rf"\{{\s*[\"'](?:{_KEYS})[\"']\s*:"
@@ -137,7 +136,7 @@ def _calls_at(text: str, name: str, known: WrittenTools) -> tuple[set[str], int]
             except CutOff:
                 continue
             calls, behind = reading or ((), 0)
-            found |= {_key(arguments) for tool, arguments in calls if tool == name}
+            found |= {_key(arguments) for tool, arguments in calls if tool and tool.name == name}
             end = max(end, behind)
         behind = behind_section(text, at)
         if end or behind == at:

@@ -44,20 +44,21 @@ class Search:
         tools: Tools,
         *,
         max_held: int = MAX_HELD,
-        resolve: Callable[[str], str | None] | None = None,
+        declared: Tools | None = None,
         texts: Callable[[], Iterable[str] | None] = tuple,
         weak: bool = True,
         whole: bool = False,
         structure: Structure | None = None,
         reasoning: bool = False,
     ) -> None:
-        """`texts`: what the model was given to read, None if that is too much. `weak`: the message may be nothing but
-        bare JSON and the like. `whole`: every format counts only as the whole message.
+        """`declared`: all tools of the request, if these are more. `texts`: what the model was given to read, None if
+        that is too much. `weak`: the message may be nothing but bare JSON and the like. `whole`: every format counts
+        only as the whole message.
 
         `structure`: what is open behind the text before. `reasoning`: the text is a thought, whose last call counts
         even if others were weighed before.
         """
-        self._known = WrittenTools(tools, resolve)
+        self._known = WrittenTools(tools, declared)
         self._texts, self._max_held, self._weak, self._whole = texts, max_held, weak, whole
         self.structure = structure or Structure()
         """What is open behind the text that passed."""

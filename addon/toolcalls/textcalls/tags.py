@@ -1,24 +1,25 @@
 """Calls whose arguments stand between tags: `<parameter name="K">V</parameter>`, `<arg_key>K</arg_key><arg_value>V…`.
 
 A value may hold the family's own tags, so there are two readings. In the paired one every tag in a value is opened
-and closed in it, and a closer that no tag of the family follows is only mentioned. Where that one does not stand, the
-flat one may: no value has a tag in it, a closer was forgotten, and the last one reaches the end of the answer.
+and closed in it, or only mentioned. Where that one does not stand, the flat one may: no value has a tag in it, a
+closer was forgotten, and the last one reaches the end of the answer.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from ..sizes import MOST_TAGS
+from ..mend.lexer import end_of
 from ..tools.check import View
+from ..tools.declared import Tool
 from ..tools.schema import STRING
-from .known import CutOff, ReadCall, WrittenTools, read, same_key
+from .known import CutOff, ReadCall, WrittenTools, accepts, arguments_of, read, same_key, typed
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -38,7 +39,6 @@ _HARMLESS = re.compile(r"(?:\s*(?:id|call_id|tool_call_id|index|type|xmlns)=(?:\
 """Attributes beside the name; any other, such as `disabled="true"`, may mean that the call must not run."""
 _MISSPELT_CLOSER = re.compile(r"(?:<|\[ ?[/\\])[^<>\n]{1,80}+>?+\s*+\Z")
 _QUOTED = re.compile(r'"(?>[^"\\\n]|\\.)*+"')
-_TAG_NEXT = re.compile(r"\s*+(?:<|\.\.\.|…)")
 _GAP = re.compile(r"(?>\s|\\r|\\n)*+")
 _HERE_DOCUMENT = re.compile(r"<<-?[ \t]?([\"']?)([A-Za-z_]\w{0,60})\1")
 _FIRST_LINE_END, _LAST_NEWLINE = re.compile(r"\r?\n"), re.compile(r"\r?\n\Z")
@@ -46,57 +46,74 @@ _LAST_LINE_END = re.compile(r"\r?\n[ \t]*+\Z")
 
 
 @dataclass(slots=True)
-class _Values:
-    """The parameters of one reading, each with the other attributes of its tag, and where the call ends."""
+class _Reading:
+    """One reading of the tags of a call."""
 
+    text: str
+    at: int
+    """Where the last tag ended that was taken, or the value without a closer."""
     values: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, str] = field(default_factory=dict)
-    end: int = -1
+    """The other attributes of the tag of each parameter."""
+    key: str | None = None
+    """The parameter that is open."""
     tagged: bool = False
     """A value holds tags of the family, so its parameters prove more than those of others."""
+
+    def adjoins(self, tag: re.Match[str], at: int | None = None) -> bool:
+        """Whether nothing stands between this place and the tag."""
+        return end_of(_GAP, self.text, self.at if at is None else at) >= tag.start()
+
+    def open(self, tag: re.Match[str]) -> None:
+        groups = tag.groupdict()
+        key = html.unescape((groups.get("key") or groups.get("key2") or "").strip())
+        self.attributes[key] = groups.get("more") or ""
+        self.key, self.at = key, tag.end()
+        if groups.get("empty"):
+            self.values[key], self.key = "", None
+
+    def close(self, tag: re.Match[str]) -> bool:
+        """Take the value up to its closer; whether its parameter has no other value."""
+        assert self.key is not None
+        value = self.text[self.at : tag.start()]
+        same = self.values.setdefault(self.key, value) == value
+        self.key, self.at = None, tag.end()
+        return same
 
 
 def read_tags(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     text, groups = head.string, head.groupdict()
-    written = html.unescape(head["name"]) if row.entities else head["name"]
-    name = known.resolve(written, spelled=row.weak)
-    if name is None or not _HARMLESS.fullmatch(groups.get("rest") or ""):
+    tool = known.resolve(html.unescape(head["name"]) if row.entities else head["name"])
+    if tool is None or not _HARMLESS.fullmatch(groups.get("rest") or ""):
         return None
     if groups.get("closed"):
-        return [(name, "{}")], head.end()
-    declared = set(known.declared(name))
-    ahead = islice(_pattern(row.param, row.param_end, row.end, row.opener).finditer(text, head.end()), MOST_TAGS + 1)
-    tags: list[re.Match[str]] = []
-    found = _paired(row, _noted(ahead, tags), text, head.end())
-    tags += ahead if found is None else ()
-    if len(tags) > MOST_TAGS:
-        if final:
-            return None
-        raise CutOff
-    if found is None and row.children and declared and not (tags and tags[0].lastgroup == "open"):
+        return [(tool, "{}")], head.end()
+    view = tool.view
+    declared = view.properties.keys() if view else set[str]()
+    tags = _pattern(row.param, row.param_end, row.end, row.opener)
+    first = tags.search(text, head.end())
+    found = _paired(row, tags.finditer(text, head.end()), text, head.end())
+    if found is None and row.children and declared and (first is None or first.lastgroup != "open"):
         names = "|".join(map(re.escape, sorted(declared)))
-        param, param_end = rf"<(?P<key>{names})>", rf"</(?:{names})>"
-        tags = list(_pattern(param, param_end, row.end, row.opener).finditer(text, head.end()))
-        found = _flat(row, tags, head, known, name)
+        tags = _pattern(rf"<(?P<key>{names})>", rf"</(?:{names})>", row.end, row.opener)
+        found = _flat(row, tags.finditer(text, head.end()), head, known, tool)
     if found is None:
         if not (final and known.closers_may_be_missing):
             raise CutOff
-        found = _flat(row, tags, head, known, name)
-        if found is None or known.lacks_required(name, found.values):
+        found = _flat(row, tags.finditer(text, head.end()), head, known, tool)
+        if found is None or tool.missing(found.values):
             return None
-    if found.tagged and (
-        known.lacks_required(name, found.values) or (declared and not declared >= found.values.keys())
-    ):
+    values = found.values
+    if found.tagged and (tool.missing(values) or (declared and not declared >= values.keys())):
         return None
-    if any(same_key(key, found.values) for key in found.values) or _cut_here_document(found.values.values()):
+    if any(same_key(key, values) for key in values) or _cut_here_document(values.values()):
         return None
-    view = known.view(name)
-    for (_, before), (key, _) in pairwise(found.values.items()):
+    for (_, before), (key, _) in pairwise(values.items()):
         unknown = view is not None and declared and not view.declares(key) and not same_key(key, declared)
         if unknown and ("\n" in before.strip("\r\n") or not before.strip()):
             return None  # The tag may be a part of the value before it.
-    raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in found.values.items()}
-    return ([(name, known.typed(name, raw))], found.end) if known.accepts(name, raw, weak=False) else None
+    raw = {key: _value(row, view, key, value, found.attributes[key]) for key, value in values.items()}
+    return ([(tool, arguments_of(tool, raw))], found.at) if accepts(tool, raw) else None
 
 
 @cache
@@ -114,133 +131,96 @@ def _kind(tag: re.Match[str]) -> str:
     return tag.lastgroup.partition("_")[0]
 
 
-def _key(tag: re.Match[str]) -> str:
-    groups = tag.groupdict()
-    return html.unescape((groups.get("key") or groups.get("key2") or "").strip())
-
-
-def _adjoins(text: str, at: int, tag: re.Match[str]) -> bool:
-    """Whether nothing stands between this place and the tag."""
-    return _GAP.match(text, at).end() >= tag.start()  # type: ignore[union-attr]
-
-
-def _noted(ahead: Iterator[re.Match[str]], tags: list[re.Match[str]]) -> Iterator[re.Match[str]]:
-    """Each tag that is taken from `ahead`, which `tags` has then too."""
-    for tag in ahead:
-        tags.append(tag)
-        yield tag
-
-
-def _paired(row: Row, ahead: Iterator[re.Match[str]], text: str, at: int) -> _Values | None:
+def _paired(row: Row, tags: Iterator[re.Match[str]], text: str, at: int) -> _Reading | None:
     """The reading in which the tags in a value are pairs; None if there is none, or none yet.
 
     Takes no tag that is further than one behind the call: other calls may follow.
     """
-    found = _Values()
-    key, start, stack = None, 0, list[str]()
-    following = next(ahead, None)
+    reading, stack = _Reading(text, at), list[str]()
+    following = next(tags, None)
     while (tag := following) is not None:
-        following = next(ahead, None)
+        following = next(tags, None)
         kind = _kind(tag)
-        if key is not None and not tag[0]:
-            continue  # the end of a wrapper, which is the call's only where its own closer was forgotten
-        if key is None:
-            if not _adjoins(text, at, tag) or kind not in ("open", "end"):
+        if reading.key is None:
+            if kind not in ("open", "end") or not reading.adjoins(tag):
                 return None
             if kind == "end":
-                found.end = tag.end()
-                return found
-            key, start, stack = _key(tag), tag.end(), []
-            found.attributes[key] = tag.groupdict().get("more") or ""
-            if tag.groupdict().get("empty"):
-                found.values[key], key, at = "", None, tag.end()
+                reading.at = tag.end()
+                return reading
+            reading.open(tag)
             continue
-        behind = _kind(following) if following and _adjoins(text, tag.end(), following) else ""
-        mentioned = _is_mentioned(text, tag)
-        if kind == "shut" and not mentioned and not stack:
-            if behind in ("open", "end") or (not behind and row.ends_at(text, tag.end())):
-                if found.values.setdefault(key, value := text[start : tag.start()]) != value:
-                    return None
-                key, at = None, tag.end()
-                continue
-            if behind or not _is_in_prose(text, tag):
+        if not tag[0]:
+            continue  # the end of a wrapper, which is the call's only where its own closer was forgotten
+        behind = _kind(following) if following and reading.adjoins(following, tag.end()) else ""
+        if kind == "shut" and not stack and behind in ("open", "end"):
+            if not reading.close(tag):
                 return None
-        found.tagged = True
-        if mentioned:
-            pass
-        elif kind in ("open", "inner") or (kind == "block" and (behind or _TAG_NEXT.match(text, tag.end()))):
-            stack.append("block" if kind == "block" else "open")
-        elif kind == "shut" and "open" in _inside(stack):
-            while stack.pop() != "open":
-                pass
-            if not stack and behind == "shut":
-                return None  # The second closer is the value's, or the value ended before the first one's opener.
-        elif kind == "end" and "block" in stack:
-            while stack.pop() != "block":
-                pass
-            if not stack and row.touches_call(text, tag.end()):
-                return None  # Both calls are in this value, or the value ended with the first.
-        elif kind == "end" and (behind or not _is_in_prose(text, tag)):
+            continue
+        reading.tagged = True
+        opens = kind in ("open", "inner")
+        if _is_mentioned(text, tag, not (opens or stack or behind)):
+            continue
+        if opens or kind == "block":
+            stack.append("end" if kind == "block" else "shut")
+        elif not stack or stack.pop() != kind:
             return None
+        elif not stack and (behind == "shut" if kind == "shut" else row.touches_call(text, tag.end())):
+            return None  # The value may have ended before: with the closer behind this tag, or inside the first call.
         if len(stack) > _DEPTH:
             return None
     return None
 
 
-def _inside(stack: list[str]) -> list[str]:
-    """What is open inside the innermost block that is open."""
-    return stack[len(stack) - stack[::-1].index("block") :] if "block" in stack else stack
-
-
-def _is_mentioned(text: str, tag: re.Match[str]) -> bool:
-    """Whether a tag stands between quotation marks."""
-    return text[tag.start() - 1] in _QUOTES and text[tag.end() : tag.end() + 1] in _QUOTES
-
-
-def _is_in_prose(text: str, tag: re.Match[str]) -> bool:
-    """Whether words stand before a tag on its line, and something around it sets it apart."""
+def _is_mentioned(text: str, tag: re.Match[str], alone: bool) -> bool:
+    """Whether a tag stands in quotation marks, or `alone` behind words on its line and set apart from them."""
+    before, behind = text[tag.start() - 1], text[tag.end() : tag.end() + 1]
     line = text[max(0, tag.start() - _LINE) : tag.start()].rpartition("\n")[2]
-    return bool(line.strip()) and (line[-1] in _AROUND or text[tag.end() : tag.end() + 1] in _QUOTES)
+    in_prose = alone and line.strip() != "" and (before in _AROUND or behind in _QUOTES)
+    return in_prose or (before in _QUOTES and behind in _QUOTES)
 
 
-def _flat(row: Row, tags: list[re.Match[str]], head: re.Match[str], known: WrittenTools, name: str) -> _Values | None:
+def _flat(
+    row: Row, tags: Iterable[re.Match[str]], head: re.Match[str], known: WrittenTools, tool: Tool
+) -> _Reading | None:
     """The reading in which no value has a tag in it, and where the next tag ends a value that was not closed.
 
     Of a call in a wrapper whose values are all closed, the own closer may be missing at the end of the answer.
     """
-    text, at, declared = head.string, head.end(), set(known.declared(name))
-    found, key, start, closed = _Values(), None, 0, True
+    text, declared = head.string, tool.view.properties if tool.view else {}
+    reading, closed, ended = _Reading(text, head.end()), True, False
     for tag in tags:
         kind = _kind(tag)
-        if key is not None and kind == "shut":
-            if found.values.setdefault(key, value := text[start : tag.start()]) != value:
+        if reading.key is not None and kind == "shut":
+            if not reading.close(tag):
                 return None
-            key, at = None, tag.end()
             continue
-        if key is not None:
-            value = text[start : tag.start()]
-            if value.rstrip().endswith(f"</{key}>"):
-                value = value.rstrip().removesuffix(f"</{key}>").rstrip()
+        if reading.key is not None:
+            value = text[reading.at : tag.start()]
+            if value.rstrip().endswith(f"</{reading.key}>"):
+                value = value.rstrip().removesuffix(f"</{reading.key}>").rstrip()
             if kind == "block" or not may_be_unclosed(value):
                 return None
-            found.values[key], key, at = _LAST_LINE_END.sub("", value), None, tag.start()
-            closed = False
-        if kind not in ("open", "end") or not _adjoins(text, at, tag):
+            reading.values[reading.key] = _LAST_LINE_END.sub("", value)
+            reading.key, reading.at, closed = None, tag.start(), False
+        if kind not in ("open", "end") or not reading.adjoins(tag):
             break
         if kind == "end":
-            at = tag.end()
-            closed = closed or known.values_fit(name, found.values)
+            reading.at, ended = tag.end(), True
+            closed = closed or all(_fits(tool.view, *pair) for pair in reading.values.items())
             break
-        key, start = _key(tag), tag.end()
-        if key in found.values or (declared and key not in declared):
+        reading.open(tag)
+        if reading.key in reading.values or (declared and reading.key not in declared):
             return None
-        found.attributes[key] = tag.groupdict().get("more") or ""
-    else:
-        kind = ""
-    wrapped = kind == "end" or not row.bare or text[: head.start()].rstrip().endswith(">")
-    found.end = at
-    stands = key is None and found.values and closed and wrapped
-    return found if stands and (known.in_a_page or row.ends_at(text, at)) else None
+    wrapped = ended or not row.bare or text[: head.start()].rstrip().endswith(">")
+    stands = reading.key is None and reading.values and closed and wrapped
+    return reading if stands and (known.in_a_page or row.ends_at(text, reading.at)) else None
+
+
+def _fits(view: View | None, key: str, value: str) -> bool:
+    """Whether a value is not empty, and can be of the type that is declared for it."""
+    child = view.child(key) if view else None
+    fits = child is None or STRING in child.types or not isinstance(typed(value, child), str)
+    return fits and value.strip() != ""
 
 
 def may_be_unclosed(value: str) -> bool:
@@ -258,7 +238,7 @@ def _open_words(value: str) -> set[str]:
     return words - set(map(str.strip, value.splitlines())) if words else words
 
 
-def _cut_here_document(values: Any) -> bool:
+def _cut_here_document(values: Iterable[str]) -> bool:
     """Whether a here-document begins in one value and ends in another: a tag in it was read as markup."""
     words: set[str] = set()
     for value in values:

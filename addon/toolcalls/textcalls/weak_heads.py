@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 
+from ..mend.names import declared_of
 from .json_calls import ARGUMENT_KEYS, INNER_KEYS, LIST_KEY, NAME_KEYS, OTHER_KEYS, TYPES
 from .known import WrittenTools
 
@@ -40,10 +41,10 @@ def may_be_weak(text: str, known: WrittenTools) -> bool | None:
 
 def _object(text: str, known: WrittenTools) -> bool | None:
     if (listed := _LISTED.match(text)) is not None:
-        complete = listed["open"] is not None
-        return (
-            (complete or None) if (complete or listed.end() == len(text)) and known.begins(listed["name"]) else False
-        )
+        arrived = listed["open"] is not None
+        if (listed.end() == len(text) or arrived) and declared_of(known.tools).begins(listed["name"]):
+            return arrived or None
+        return False
     if _BRACE.match(text) is None:
         return False
     for member in _MEMBER.finditer(text):
@@ -53,8 +54,8 @@ def _object(text: str, known: WrittenTools) -> bool | None:
             return None if cut else False
         if key in NAME_KEYS and word is not None:
             if member["closed"]:
-                return known.resolve(word, spelled=True) is not None
-            return None if known.begins(word) else False
+                return known.resolve(word) is not None
+            return None if declared_of(known.tools).begins(word) else False
         if key not in _KEYS or (key == "type" and member["closed"] and word not in TYPES):
             return False
         if key not in OTHER_KEYS and member.end() < len(text):
@@ -65,8 +66,9 @@ def _object(text: str, known: WrittenTools) -> bool | None:
 def _code(text: str, known: WrittenTools) -> bool | None:
     found = _CODE.match(text)
     if found is None or found.end() == len(text):
-        return None if "print(".startswith(text) or (found and known.begins(found["name"])) else False
-    return text[found.end()] == "(" and known.begins(found["name"])
+        begins = found is not None and declared_of(known.tools).begins(found["name"])
+        return None if begins or "print(".startswith(text) else False
+    return text[found.end()] == "(" and declared_of(known.tools).begins(found["name"])
 
 
 def _word(text: str, known: WrittenTools) -> bool | None:
