@@ -11,9 +11,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Event, Request, TextMessage
 from wsproto.utilities import ProtocolError
 
-from toolcalls.recording import store
-from toolcalls.recording.store import Recording
-from toolcalls.recording.transcript import frames_in
+from toolcalls.recording.store import Recording, frames_in
 
 from .accounting import Books
 from .client import PATIENCE, TROUBLE, leave, tunnel
@@ -83,7 +81,7 @@ class SocketUpstream:
                 return
             recording, breaks = self.waiting.pop(request.target.partition("?")[2])
             end.send(AcceptConnection())
-            frames = store.read_frames(recording)
+            frames = recording.frames
             for frame in frames[: len(frames) // 2 if breaks else None]:
                 if frame.from_client:
                     await end.text()
@@ -127,7 +125,7 @@ async def converse(
         books.called("responses", statuses, certain=not (leaves or breaks))
         if leaves or breaks:
             books.faults["WebSocket: client leaves" if leaves else "WebSocket: connection ends"] += 1
-        for frame in store.read_frames(recording):
+        for frame in recording.frames:
             if frame.from_client:
                 end.send(TextMessage(frame.text))
         if leaves:

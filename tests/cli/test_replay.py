@@ -73,11 +73,11 @@ def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     assert "there is no recording at" in complaint(toolfix("replay", str(tmp_path)))
     (tmp_path / "flow.json").write_text("{}")
     names = "before.sse, before.json, before.ndjson, before.jsonl"
-    assert f"has none of {names}: record it again" in complaint(toolfix("replay", str(tmp_path)), 1)
+    assert f"it has none of {names}): record it again" in complaint(toolfix("replay", str(tmp_path)), 1)
     (tmp_path / "flow.json").write_text("[]")
     assert "flow.json is not a JSON object" in complaint(toolfix("replay", str(tmp_path)), 1)
     (tmp_path / "flow.json").write_text("{oops")
-    assert "flow.json cannot be read (Expecting property name" in complaint(toolfix("replay", str(tmp_path)), 1)
+    assert "cannot be read (flow.json: Expecting property name" in complaint(toolfix("replay", str(tmp_path)), 1)
     shutil.copytree(RECORDING, tmp_path / "s")
     flow = json.loads((tmp_path / "s" / "flow.json").read_bytes())
     (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, "policy": {"toolfix_mode": "x"}}))

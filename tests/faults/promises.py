@@ -225,7 +225,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: recorded bytes have a limit", "../recording/test_record.py larger_than_the_limit", "the limit of what is kept",
-        ((ENGINE + "recording/transcript.py", "if self.size > self.limit:", "if False:"),),
+        ((ENGINE + "recording/record.py", "if self.size > self.limit:", "if False:"),),
     ),
     Mutation(
         "promise: what is not mended is streamed", "test_memory.py streamed_request_that_is_not_mended", "such an answer passes in chunks",

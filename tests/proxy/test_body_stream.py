@@ -13,8 +13,8 @@ from tests.splits import cut
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import make_policy, read_options
 from toolcalls.proxy.body_stream import KEEP_ALIVE_SECONDS, BodyStream
-from toolcalls.recording import store, transcript
-from toolcalls.recording.transcript import Captured
+from toolcalls.recording import record, store
+from toolcalls.recording.record import Captured
 from toolcalls.request.request import decode, read_request
 from toolcalls.wire import sse
 
@@ -233,7 +233,7 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
 
 
 def test_what_is_kept_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transcript, "MAX_KEPT", 10)
+    monkeypatch.setattr(record, "MAX_KEPT", 10)
     kept = Captured()
     kept.add(b"123456", 0.0)
     kept.add(b"789012", 1.0)

@@ -24,7 +24,7 @@ from toolcalls.protocols.protocol import Protocol
 from toolcalls.proxy.body_stream import BodyStream
 from toolcalls.proxy.http_flows import FlowState
 from toolcalls.recording import store
-from toolcalls.recording.transcript import Captured
+from toolcalls.recording.record import Captured
 from toolcalls.request.request import Seed, decode, read_request
 from toolfix import Toolfix
 

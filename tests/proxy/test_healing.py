@@ -89,7 +89,7 @@ def test_a_recording_holds_what_was_given_back_and_can_be_replayed(
     addon.done()
     recordings = [store.load(path) for path in store.find(tmp_path)]
     [mended] = [one for one in recordings if one.request_after is not None]
-    assert mended.request_steps == {"reasoning given back": 1}
+    assert mended.flow["request_steps"] == {"reasoning given back": 1}
     assert not replay(mended).drift
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from toolcalls.recording.transcript import Transcript
+from toolcalls.recording.record import MAX_KEPT, Captured, Transcript
 
 
-def filled(*steps: tuple[bytes, list[bytes]], limit: int | None = None) -> Transcript:
-    transcript = Transcript(limit)
+def filled(*steps: tuple[bytes, list[bytes]], limit: int = MAX_KEPT) -> Transcript:
+    transcript = Transcript(Captured(limit), Captured(limit))
     for number, (chunk, out) in enumerate(steps):
         transcript.add(chunk, out, float(number))
     return transcript

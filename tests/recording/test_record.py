@@ -18,9 +18,9 @@ import pytest
 from toolcalls.outcome import Outcome
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store
-from toolcalls.recording.record import Exchange, Recorder, write_recording
+from toolcalls.recording.record import Exchange, Recorder, Transcript, write_recording
 from toolcalls.recording.replay import replay
-from toolcalls.recording.transcript import Frame, Transcript
+from toolcalls.recording.store import Frame
 
 SECRET = "sk-live-abcdefghijklmnopqrstuvwx"
 OPTIONS = {name: option.default for name, option in BY_NAME.items()}
@@ -231,7 +231,7 @@ def test_a_full_directory_stops_the_recording_with_one_line_and_goes_on_when_the
 def test_an_answer_larger_than_the_limit_is_not_recorded_and_the_log_says_so(
     recorder: Recorder, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr("toolcalls.recording.transcript.MAX_KEPT", 2 * len(EVENT))
+    monkeypatch.setattr("toolcalls.recording.record.MAX_KEPT", 2 * len(EVENT))
     large = exchange(EVENT, EVENT, EVENT)
     recorder.write(large)
     recorder.close()

@@ -19,7 +19,7 @@ from tests.protocols.test_chat import chunk, piece, question
 from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.recording.transcript import Captured
+from toolcalls.recording.record import Captured
 from toolcalls.wire.encoding import (
     MAX_INFLATED,
     MAX_RATIO,

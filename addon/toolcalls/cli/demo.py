@@ -73,9 +73,9 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
 
 def _play(recordings: list[Recording], folder: Path) -> int:
     """Play each recording with the options it was recorded with; the number of those with an unexpected result."""
-    by_options: dict[tuple[str, ...], list[Recording]] = {}
+    by_options: dict[tuple[tuple[str, str], ...], list[Recording]] = {}
     for recording in recordings:
-        by_options.setdefault(recording.options, []).append(recording)
+        by_options.setdefault(tuple(recording.options.items()), []).append(recording)
     numbers, wrong = count(1), 0
     known = {recording.name: recording for recording in recordings}
 
@@ -89,7 +89,7 @@ def _play(recordings: list[Recording], folder: Path) -> int:
         for options, group in by_options.items():
             # Each recording is a session of its own: reasoning of one must not be given back in the next. mitmproxy
             # takes each option once.
-            alone = {"toolfix_reasoning": "off", **dict(text.split("=", 1) for text in options)}
+            alone = {"toolfix_reasoning": "off", **dict(options)}
             words = [word for name, text in alone.items() for word in ("--set", f"{name}={text}")]
             with ProxyProcess(folder, (*words, *upstream.for_proxy)) as proxy:
                 for recording in group:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from ..engine import Response
-from ..recording.transcript import Transcript
+from ..recording.record import MAX_KEPT, Captured, Transcript
 
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """The most bytes kept of a response if no view, file or recorder wants them.
@@ -100,7 +100,7 @@ class BodyStream:
 
     response: Response
     observe: bool = False
-    most: int | None = None
+    most: int = MAX_KEPT
     timed: bool = False
     clock: Callable[[], float] = time.monotonic
     found: Callable[[], None] = lambda: None
@@ -110,7 +110,7 @@ class BodyStream:
     holds_call: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self.transcript = Transcript(self.most)
+        self.transcript = Transcript(Captured(self.most), Captured(self.most))
         self.hold = HoldTimer(self.clock)
 
     def feed(self, chunk: bytes) -> list[bytes]:

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from ..engine import protocol_of
 from ..recording import store
-from ..recording.store import NoRecording, Recording
-from ..recording.transcript import Frame
+from ..recording.store import Frame, NoRecording, Recording
 
 
 def read(path: Path) -> Iterator[Recording]:
@@ -57,8 +56,8 @@ def _recording(path: Path, number: int, flow: object) -> Recording | None:
             if not message.dropped
         ]
         before = b"".join(frame.line(kept[0].when) for frame in kept)
-        return Recording(name, described, b"", before, None, None, ".jsonl")
+        return Recording(name, described, b"", before, suffix=".jsonl")
     if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
         return None
     request, body = content(flow.request), content(flow.response)
-    return Recording(name, described, request, body, None, None, store.suffix_of(body))
+    return Recording(name, described, request, body, suffix=store.suffix_of(body))

@@ -15,8 +15,7 @@ from mitmproxy.proxy import mode_specs
 
 from ..engine import Response, recovered
 from ..outcome import Outcome
-from ..recording.record import Exchange
-from ..recording.transcript import MAX_KEPT, Captured
+from ..recording.record import MAX_KEPT, Captured, Exchange
 from ..request.mend import mend_request
 from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals

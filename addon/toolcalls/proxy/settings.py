@@ -10,9 +10,8 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import mode_specs
 
 from .. import policy
-from ..recording.record import Recorder
+from ..recording.record import MAX_KEPT, Recorder
 from ..recording.store import NotPrivate
-from ..recording.transcript import MAX_KEPT
 from . import hosts
 from .body_stream import MAX_KEPT_UNOBSERVED
 

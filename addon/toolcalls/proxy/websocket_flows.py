@@ -20,7 +20,7 @@ from mitmproxy.proxy.layers import websocket as layer
 from mitmproxy.websocket import WebSocketMessage
 
 from ..recording.record import Exchange
-from ..recording.transcript import Frame
+from ..recording.store import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .body_stream import HeldBytes, HoldTimer

@@ -6,6 +6,7 @@ is larger than what is kept of it is not recorded, and the log says so.
 
 from __future__ import annotations
 
+import json
 import logging
 import platform
 import queue
@@ -24,12 +25,14 @@ from ..outcome import Outcome
 from ..policy import BY_NAME
 from ..request.mend import Changed
 from ..request.request import seed_of
+from ..wire.encoding import Corrupt, Inflated, decoder
 from . import store
 from .redact import redact_bytes
-from .transcript import MAX_KEPT, Transcript
 
 logger = logging.getLogger("toolfix")
 
+MAX_KEPT = 64 * 1024 * 1024
+"""The most bytes kept of a response, for its recording and for mitmproxy's own views."""
 MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
 """The most bytes in the directory of recordings. At the limit recording stops; nothing is deleted."""
 LOOK_AGAIN_SECONDS = 30.0
@@ -40,6 +43,82 @@ MAX_BYTES = 256 * 1024 * 1024
 STEP_BACK_SECONDS = 0.0005
 LAST_SECONDS = 20.0
 """How long the end of the proxy waits for recordings that are still to be written."""
+
+
+@dataclass(slots=True)
+class Captured:
+    """Chunks, and the times at which they passed if these are given, up to a limit. The chunks are not copied."""
+
+    limit: int = field(default_factory=lambda: MAX_KEPT)
+    chunks: list[bytes] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    size: int = 0
+
+    @property
+    def complete(self) -> bool:
+        return self.size <= self.limit
+
+    def add(self, chunk: bytes, when: float | None = None) -> None:
+        self.size += len(chunk)
+        if self.size > self.limit:
+            return
+        self.chunks.append(chunk)
+        if when is not None:
+            self.times.append(when)
+
+    def pass_on(self, chunk: bytes) -> list[bytes]:
+        """A stream callable of mitmproxy that keeps every chunk and passes it unchanged."""
+        self.add(chunk)
+        return [chunk] if chunk else []
+
+    def joined(self) -> bytes:
+        return b"".join(self.chunks)
+
+    def decoded(self, encoding: str) -> list[bytes]:
+        """The chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
+
+        They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
+        """
+        undo = decoder(encoding)
+        pieces: list[bytes] = []
+        room = MAX_KEPT
+        for chunk in self.chunks[:]:  # A live flow may just be adding one.
+            try:
+                piece = undo.decode(chunk) if undo else chunk
+            except Inflated as error:
+                pieces.append(error.before[: max(room, 0)])
+                break
+            except Corrupt:
+                undo = None
+                piece = chunk
+            room -= len(piece)
+            if room < 0:
+                break
+            pieces.append(piece)
+        return pieces
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Both sides of one response: what arrived, and what was sent to the client."""
+
+    before: Captured = field(default_factory=Captured)
+    after: Captured = field(default_factory=Captured)
+
+    def add(self, chunk: bytes, out: list[bytes], when: float | None = None) -> None:
+        """Keep a chunk that arrived, at what time if that is wanted, and the pieces that were sent in return."""
+        if chunk:
+            self.before.add(chunk, when)
+        for piece in out:
+            self.after.add(piece)
+
+    def as_one_chunk(self, kept: Captured) -> bytes:
+        """One of the bodies, kept as one chunk from now on, so that the flow and both bodies share one copy."""
+        body = kept.joined()
+        for each in (self.before, self.after):
+            if each is kept or each.joined() == body:
+                each.chunks = [body]
+        return body
 
 
 @dataclass(slots=True, eq=False)
@@ -75,11 +154,6 @@ class Exchange:
         bodies = (self.transcript.before, self.transcript.after)
         return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
 
-    @property
-    def whole(self) -> bool:
-        """Whether every byte was kept."""
-        return self.transcript.before.complete and self.transcript.after.complete
-
 
 class Recorder:
     """Writes recordings into a directory that only the user can read."""
@@ -97,8 +171,9 @@ class Recorder:
         """Why recordings are lost at the moment; empty while none is."""
         self._lost_now = 0
         """How many were lost since then."""
-        self._used: int | None = None
-        self._measured = 0.0
+        self._used = MAX_DIRECTORY
+        self._measured = -LOOK_AGAIN_SECONDS
+        """When the directory was measured; it counts as full until then."""
         self._lock = threading.Lock()
         self._live: set[Exchange] = set()
         self._queue: queue.SimpleQueue[Exchange | None] = queue.SimpleQueue()
@@ -132,14 +207,15 @@ class Recorder:
             logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not respond.")
 
     def _offer(self, exchange: Exchange) -> None:
+        is_whole = exchange.transcript.before.complete and exchange.transcript.after.complete
         with self._lock:
             self._live.discard(exchange)
             room = self._waiting + exchange.size <= MAX_BYTES and self._queue.qsize() < MAX_JOBS
-            fits = room and exchange.whole and not self._closing
+            fits = room and is_whole and not self._closing
             if fits:
                 self._waiting += exchange.size
                 self._queue.put(exchange)
-        if not exchange.whole:
+        if not is_whole:
             self._lose(f"an answer from {exchange.host} has more than {MAX_KEPT // 2**20} MiB")
         elif not fits:
             self._lose("too much is waiting to be written")
@@ -153,8 +229,12 @@ class Recorder:
                 self._waiting -= exchange.size
 
     def _put(self, exchange: Exchange) -> None:
+        now = time.monotonic()
         try:
-            if not self._has_room(exchange.size):
+            if self._used + exchange.size > MAX_DIRECTORY and now - self._measured > LOOK_AGAIN_SECONDS:
+                self._measured = now
+                self._used = sum(_size_of(path) for path in self.directory.rglob("*"))
+            if self._used + exchange.size > MAX_DIRECTORY:
                 full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
                 return self._lose(full)
             used = write_recording(self.directory / directory_name(exchange), exchange, self._step_back)
@@ -162,7 +242,7 @@ class Recorder:
             return self._lose(error.strerror or str(error))
         except Exception:
             return logger.exception("toolfix could not write a recording; the answer was not touched.")
-        self._used = (self._used or 0) + used
+        self._used += used
         self.written += 1
         if self._problem:
             words = "1 recording was lost" if self._lost_now == 1 else f"{self._lost_now} recordings were lost"
@@ -174,13 +254,6 @@ class Recorder:
         """Let the event loop run."""
         if not self._closing:
             time.sleep(STEP_BACK_SECONDS)
-
-    def _has_room(self, size: int) -> bool:
-        now = time.monotonic()
-        if self._used is None or (self._used + size > MAX_DIRECTORY and now - self._measured > LOOK_AGAIN_SECONDS):
-            self._measured = now
-            self._used = sum(store.size_of(path) for path in self.directory.rglob("*"))
-        return self._used + size <= MAX_DIRECTORY
 
     def _lose(self, why: str) -> None:
         """Log one line for each kind of problem, however many recordings are lost."""
@@ -194,6 +267,13 @@ class Recorder:
         self._lost_now += 1
 
 
+def _size_of(path: Path) -> int:
+    try:
+        return path.lstat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
+
+
 def directory_name(exchange: Exchange) -> str:
     """A name that sorts by time, and that is safe whatever the name of the host is."""
     moment = datetime.fromtimestamp(exchange.started, UTC).strftime("%Y%m%d-%H%M%S")
@@ -202,10 +282,7 @@ def directory_name(exchange: Exchange) -> str:
 
 
 def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[], None] = lambda: None) -> int:
-    """Write the files of a recording, each whole or not at all, and return the number of bytes.
-
-    flow.json is the last one, because a directory without it is not a recording.
-    """
+    """Write the files of a recording, each whole or not at all, and return the number of bytes."""
     new = not directory.exists()
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     used = 0
@@ -223,23 +300,27 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
 
 
 def _files(exchange: Exchange) -> dict[str, bytes]:
-    """Each file by its name, in the order in which they are written."""
+    """Each file by its name. flow.json is the last one, because a directory without it is not a recording."""
     arrived, changed = exchange.transcript.before, exchange.changed
-    pieces, after = arrived.decoded(exchange.encoding), exchange.transcript.after.joined()
+    pieces = arrived.decoded(exchange.encoding)
     before = b"".join(pieces)
     suffix = exchange.suffix or store.suffix_of(before)
-    chunks: list[store.Chunk] = []
+    chunks = []
     offset = 0
     for piece, when in zip(pieces, arrived.times, strict=False):
-        chunks.append({"offset": offset, "ms": round((when - arrived.times[0]) * 1000, 1)})
+        # One chunk per line, as in `store.pretty`.
+        chunks.append(json.dumps({"offset": offset, "ms": round((when - arrived.times[0]) * 1000, 1)}))
         offset += len(piece)
+    flow = store.pretty({**_flow(exchange), "chunks": []}).decode()
+    if chunks:
+        flow = flow.removesuffix("]\n}\n") + "\n  " + ",\n  ".join(chunks) + "\n ]\n}\n"
     return {
         "request.json": exchange.request[:MAX_KEPT],
         **({store.REQUEST_AFTER: changed.body} if changed else {}),
         f"before{suffix}": before,
-        f"after{suffix}": after,
+        f"after{suffix}": exchange.transcript.after.joined(),
         "calls.json": store.pretty(store.calls_json(exchange.outcomes)),
-        "flow.json": store.pretty_flow(_flow(exchange), chunks),
+        "flow.json": flow.encode(),
     }
 
 

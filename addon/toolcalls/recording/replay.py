@@ -12,7 +12,6 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from ..engine import Response, recovered
-from ..policy import Policy
 from ..reasons import STATUS_WORDS
 from ..request.mend import mend_request
 from ..request.refusals import Refusals
@@ -20,8 +19,7 @@ from ..request.request import decode, read_request
 from ..websocket import ResponsesSocket
 from . import store
 from .redact import redact_bytes
-from .store import Recording
-from .transcript import Frame, frames_in
+from .store import Frame, Recording, frames_in
 
 
 @dataclass(slots=True)
@@ -37,27 +35,25 @@ class Replayed:
     @property
     def drift(self) -> list[str]:
         """What differs from the recording, as lines for a human; empty if nothing does."""
-        lines = []
-        recording = self.recording
+        recording, lines = self.recording, []
         if self.failure is not None:
             lines.append(f"the engine failed open: {self.failure!r}")
-        if recording.after is None and recording.own:
+        if recording.after is not None:
+            # As the recorder would write it: a credential that was in pieces in `before` may be whole here.
+            masked = redact_bytes(self.after)
+            same = recording.after in (masked, self.after)
+            if not same and not (recording.frames and _sides(recording.after) == _sides(masked)):
+                lines += of_bodies(recording.after, masked, f"after{recording.suffix}")
+        elif recording.own:
             lines.append(f"there is no after{recording.suffix}: write it with --update")
-        elif recording.after is not None and not self._same_after(recording.after):
-            lines += of_bodies(recording.after, redact_bytes(self.after), f"after{recording.suffix}")
         if not self._same_request():
             today = redact_bytes(self.request_after or recording.request)
             lines += of_bodies(recording.request_after or recording.request, today, store.REQUEST_AFTER)
-        if recording.calls is not None and not self._same_calls(recording.calls):
-            lines += of_calls(recording.calls, self.calls)
+        if recording.calls is not None:
+            masked_calls = json.loads(redact_bytes(store.pretty(self.calls)))
+            if not any(as_expected(recording.calls, calls) for calls in (self.calls, masked_calls)):
+                lines += of_calls(recording.calls, self.calls)
         return lines
-
-    def _same_after(self, recorded: bytes) -> bool:
-        # As the recorder would write it: a credential that was in pieces in `before` may be whole here.
-        today = redact_bytes(self.after)
-        if self.recording.suffix == ".jsonl":
-            return _sides(recorded) == _sides(today)
-        return recorded in (today, self.after)
 
     def _same_request(self) -> bool:
         recorded, today = self.recording.request_after, self.request_after
@@ -65,10 +61,6 @@ class Replayed:
             return recorded is today or not self.recording.own
         # As values: what is changed is written anew, and earlier versions kept the client's spelling of the rest.
         return decode(recorded) in (decode(today), decode(redact_bytes(today)))
-
-    def _same_calls(self, expected: Sequence[dict[str, Any]]) -> bool:
-        masked = json.loads(redact_bytes(store.pretty(self.calls)))
-        return as_expected(expected, self.calls) or as_expected(expected, masked)
 
 
 def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> bool:
@@ -90,11 +82,12 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
     for identity, reason in recording.refusals.items():
         refusals.add(identity, reason)
     if recording.suffix == ".jsonl":
-        return _replay_socket(recording, policy, refusals)
+        return _replay_socket(recording, ResponsesSocket(policy, refusals))
     request = decode(recording.request)
     question = read_request(request, recording.protocol)
-    given = recording.given_back
-    changed = mend_request(recording.protocol, recording.request, request, policy, refusals, lambda _: given)
+    changed = mend_request(
+        recording.protocol, recording.request, request, policy, refusals, lambda _: recording.given_back
+    )
     request_after = changed.body if changed else None
     if int(recording.flow.get("status") or 200) >= 400:
         error = recovered(recording.protocol, question, policy, recording.before, recording.seed)
@@ -119,20 +112,18 @@ def _held(holds: list[bool], times: list[float]) -> list[tuple[float, float]]:
     return list(zip(changes[::2], ends, strict=False))
 
 
-def _replay_socket(recording: Recording, policy: Policy, refusals: Refusals) -> Replayed:
+def _replay_socket(recording: Recording, socket: ResponsesSocket) -> Replayed:
     """Replay the messages of both sides, in their order."""
-    socket = ResponsesSocket(policy, refusals)
     out: list[Frame] = []
-    for frame in store.read_frames(recording):
+    for frame in recording.frames:
         if not isinstance(frame.content, str):
             out.append(frame)
         elif frame.from_client:
             out.append(Frame(True, socket.client_message(frame.content), frame.when))
         else:
             out += [Frame(False, text, frame.when) for text in socket.server_message(frame.content)]
-    return Replayed(
-        recording, b"".join(frame.line() for frame in out), store.calls_json(socket.outcomes), socket.failure
-    )
+    after = b"".join(frame.line() for frame in out)
+    return Replayed(recording, after, store.calls_json(socket.outcomes), socket.failure)
 
 
 def update(replayed: Replayed) -> list[str]:
@@ -149,10 +140,12 @@ def update(replayed: Replayed) -> list[str]:
         if old == new:
             continue
         written.append(name)
+        path = recording.directory / name
         if new is None:
-            (recording.directory / name).unlink()
+            path.unlink()
         else:
-            store.replace_file(recording.directory / name, new)
+            store.private_file(path, new)
+            path.chmod((recording.directory / "flow.json").stat().st_mode)
     return written
 
 

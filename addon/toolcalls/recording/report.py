@@ -6,12 +6,12 @@ without any `<`, and is shown as text only.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime
+from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def page(directory: Path, warn: Callable[[str], None] = lambda _: None) -> str:
     for path in store.find(directory):
         try:
             recording = store.load(path)
-            flow = described(recording)
+            flow = _described(recording)
         except (NoRecording, BadOption) as error:
             warn(str(error))
             continue
@@ -54,10 +54,13 @@ def page(directory: Path, warn: Callable[[str], None] = lambda _: None) -> str:
     shown.sort(key=lambda one: _ORDER.index(one[0]["state"]))
     flows = [flow for flow, _ in shown]
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    style, script = _file("report.css"), _file("report.js")
-    policy = f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'"
+    template, style, script = (
+        files(__package__).joinpath(f"report.{kind}").read_text(encoding="utf-8") for kind in ("html", "css", "js")
+    )
+    allowed = (b64encode(sha256(text.encode()).digest()).decode() for text in (style, script))
     parts = {
-        "policy": f"{policy}; base-uri 'none'; form-action 'none'",
+        "policy": "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; ".format(*allowed)
+        + "base-uri 'none'; form-action 'none'",
         "style": style,
         "script": script,
         "data": _json({"directory": str(directory), "made": made, "version": __version__, "flows": flows}),
@@ -67,47 +70,59 @@ def page(directory: Path, warn: Callable[[str], None] = lambda _: None) -> str:
             if body
         ),
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], _file("report.html"))
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
 
 
 def _bodies(recording: Recording) -> dict[str, str]:
+    """Both bodies and, if the request was mended, both requests; what is too long is cut."""
     bodies = {"before": recording.before, "after": recording.after or b""}
     if recording.request_after is not None:
         # With one value per line, so that both can be compared.
         for name, request in (("request", recording.request), ("request_after", recording.request_after)):
             read = decode(request)
             bodies[name] = request if read is None else store.pretty(read)
-    return {name: _cut_body(body) for name, body in bodies.items()}
+    texts = {}
+    for name, body in bodies.items():
+        more = len(body) - MOST_OF_A_BODY
+        text = body[:MOST_OF_A_BODY].decode("utf-8", "replace")
+        texts[name] = text if more <= 0 else f"{text}\n… {more:,} more bytes"
+    return texts
 
 
-def described(recording: Recording) -> dict[str, Any]:
+def _described(recording: Recording) -> dict[str, Any]:
     """What the page shows about a recording."""
-    today = replay(recording)
-    flow = recording.flow
+    today, flow = replay(recording), recording.flow
     # The calls of a recording written by hand name only what matters.
     known = recording.calls if "versions" in flow else None
     calls = [{key: _cut(value) for key, value in call.items()} for call in (today.calls if known is None else known)]
+    steps = sorted({step_class(step) for call in calls for step in call.get("steps", ())})
+    refused = [call for call in calls if call["status"] == "refused"]
+    reasons = sorted(
+        f"refused: {reason}" for reason in {reason_class(str(call.get("reason", ""))) for call in refused}
+    )
+    # The tool that was meant: for a refused call the one that the model named, not the `invalid` tool.
+    tools = {str((call in refused and call.get("received_name")) or call["name"]) for call in calls}
     request = decode(recording.request)
-    same = recording.after is None or recording.before == recording.after
     own = flow.get("defect")
+    started = str(flow.get("started", ""))
     return {
         "name": recording.name,
-        "title": str(flow.get("title") or _title(calls)),
-        "state": _state(calls, recording, same),
+        "title": str(flow.get("title") or _title(calls, steps)),
+        "state": _state(calls, recording),
         "protocol": recording.protocol,
         "model": str(request.get("model") or "") if request else "",
-        "tool": sorted({_tool(call) for call in calls} - {""}),
-        "defect": [str(own)] if own else _defects(calls),
-        "step": _steps(calls) if own else [],
+        "tool": sorted(tools - {""}),
+        "defect": [str(own)] if own else sorted([*steps, *reasons]) or ["none"],
+        "step": steps if own else [],
         "where": f"{flow.get('host', '')}{flow.get('path', '')}",
-        "when": str(flow.get("started", ""))[:19].replace("T", " "),
-        "began": _milliseconds(str(flow.get("started", ""))),
+        "when": started[:19].replace("T", " "),
+        "began": _milliseconds(started),
         "held": today.held if calls else [],
         "flags": _flags(recording),
         "calls": calls,
-        "same": same,
+        "same": recording.after in (None, recording.before),
         "request_mended": recording.request_after is not None,
-        "request_steps": ", ".join(f"{number} × {step}" for step, number in recording.request_steps.items()),
+        "request_steps": ", ".join(f"{number} × {step}" for step, number in flow.get("request_steps", {}).items()),
         "bytes": [len(recording.before), len(recording.after or b"")],
     }
 
@@ -120,15 +135,20 @@ def _milliseconds(started: str) -> float | None:
         return None
 
 
-def _tool(call: dict[str, Any]) -> str:
-    """The tool that was meant: for a refused call the one that the model named, not the `invalid` tool."""
-    return str(call.get("received_name") or call["name"] if call["status"] == "refused" else call["name"])
+def _flags(recording: Recording) -> list[str]:
+    status = recording.flow.get("status")
+    flags = {
+        "observed only": recording.options.get("toolfix_mode") == "observe",
+        "the connection broke": recording.broken,
+        f"HTTP {status}": status not in (200, None),
+    }
+    return [text for text, applies in flags.items() if applies]
 
 
 _ENDS = re.compile(rb'"(?:finish_reason|stop_reason|status)"\s*:\s*"(\w+)"|\[DONE\]|message_stop|"error"')
 
 
-def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str:
+def _state(calls: list[dict[str, Any]], recording: Recording) -> str:
     """What happened to the recording, in one word.
 
     If all calls are valid, "gathered" means that only their fragments were joined, "stream" that more was changed:
@@ -139,41 +159,20 @@ def _state(calls: list[dict[str, Any]], recording: Recording, same: bool) -> str
         return "refused"
     if "repaired" in statuses:
         return "mended"
-    if same:
+    before, after = recording.before, recording.after
+    if after is None or after == before:
         return "untouched" if recording.request_after is None else "request"
-    before, after = (
-        {found[0] for found in _ENDS.finditer(body)} for body in (recording.before, recording.after or b"")
-    )
-    return "gathered" if calls and before == after else "stream"
+    ends = [{found[0] for found in _ENDS.finditer(body)} for body in (before, after)]
+    return "gathered" if calls and ends[0] == ends[1] else "stream"
 
 
-def _steps(calls: list[dict[str, Any]]) -> list[str]:
-    return sorted({step_class(step) for call in calls for step in call.get("steps", ())})
-
-
-def _title(calls: list[dict[str, Any]]) -> str:
+def _title(calls: list[dict[str, Any]], steps: list[str]) -> str:
     """The title of a recording that has none: its calls and what was done to them."""
     if not calls:
         return "an answer without a tool call"
     names = [str(call.get("received_name") or call["name"] or "(no name)") for call in calls]
-    done = ", ".join(_steps(calls))
     shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return f"{shown}: {done}" if done else shown
-
-
-def _defects(calls: list[dict[str, Any]]) -> list[str]:
-    refused = {reason_class(str(call.get("reason", ""))) for call in calls if call["status"] == "refused"}
-    return sorted([*_steps(calls), *(f"refused: {reason}" for reason in refused)]) or ["none"]
-
-
-def _flags(recording: Recording) -> list[str]:
-    flow = recording.flow
-    flags = {
-        "observed only": flow.get("policy", {}).get("toolfix_mode") == "observe",
-        "the connection broke": recording.broken,
-        f"HTTP {flow.get('status')}": flow.get("status") not in (200, None),
-    }
-    return [text for text, applies in flags.items() if applies]
+    return f"{shown}: {', '.join(steps)}" if steps else shown
 
 
 def _cut(value: Any) -> Any:
@@ -182,21 +181,7 @@ def _cut(value: Any) -> Any:
     return value if more <= 0 else f"{value[:MOST_OF_ARGUMENTS]}\n… {more:,} more characters"
 
 
-def _cut_body(body: bytes) -> str:
-    more = len(body) - MOST_OF_A_BODY
-    text = body[:MOST_OF_A_BODY].decode("utf-8", "replace")
-    return text if more <= 0 else f"{text}\n… {more:,} more bytes"
-
-
 def _json(value: Any) -> str:
     """JSON in ASCII, without any character that has a meaning in HTML."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _hash(text: str) -> str:
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
-
-
-def _file(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -1,13 +1,21 @@
-"""A recording on disk: its files, and how they are written and read. Knows nothing about flows in flight."""
+"""A recording on disk: its files, and how they are written and read. Knows nothing about flows in flight.
+
+A message of a WebSocket is one line of JSON, with its sender and its time:
+
+    {"from": "client", "ms": 0.0, "text": "…"}
+
+`before` contains what arrived from either side, `after` what was sent on. Binary messages have "base64" for "text".
+"""
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import os
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +24,6 @@ from ..outcome import Outcome
 from ..policy import Policy, make_policy, read_options
 from ..request.answered import GivenBack
 from ..request.request import seed_of
-from .transcript import Frame, frames_in
 
 SUFFIXES = (".sse", ".json", ".ndjson", ".jsonl")
 """The suffixes of the bodies: an event stream, one document, a stream of lines, the messages of a WebSocket."""
@@ -24,9 +31,6 @@ _NEXT_LINE = re.compile(rb"\}[^\S\n]*+\n\s*+\{")
 """Two objects with nothing but a line break between them: the body is a stream of lines, not one document."""
 
 REQUEST_AFTER = "request-after.json"
-
-Chunk = dict[str, float]
-"""The offset of a chunk in the upstream's body, and the time when it arrived."""
 
 
 class NoRecording(Exception):
@@ -43,15 +47,44 @@ class Recording:
     flow: dict[str, Any]
     request: bytes
     before: bytes
-    after: bytes | None
-    calls: list[dict[str, Any]] | None
+    after: bytes | None = None
+    calls: list[dict[str, Any]] | None = None
     suffix: str = ".sse"
     request_after: bytes | None = None
     """The mended request; None if the request was not changed."""
 
-    @property
-    def name(self) -> str:
-        return self.directory.name
+    name: str = field(init=False)
+    protocol: str = field(init=False)
+    seed: str = field(init=False)
+    """The recorded seed: ids were made from the request before it was masked for the disk."""
+    broken: bool = field(init=False)
+    """The connection broke or the proxy ended before the answer was over; "complete" is of toolfix 0."""
+    options: dict[str, str] = field(init=False)
+    """The mitmproxy options of the recording."""
+    refusals: dict[str, str] = field(init=False)
+    """The remembered reasons of earlier refusals that this request needed."""
+    given_back: dict[int, GivenBack] = field(init=False)
+    """The remembered reasoning and signatures that were given back to the host with this request."""
+    offsets: list[int] = field(init=False)
+    """The offsets of the upstream's chunks; one chunk if the recording has none."""
+    times: list[float] = field(init=False)
+    """When the chunks arrived, in milliseconds from the first; [] if nobody knows."""
+    frames: list[Frame] = field(init=False)
+    """The messages of a WebSocket."""
+
+    def __post_init__(self) -> None:
+        flow = self.flow
+        self.name = self.directory.name
+        self.protocol = flow["protocol"] if flow.get("protocol") in PROTOCOLS else AUTO
+        self.seed = str(flow.get("seed") or seed_of(self.request))
+        self.broken = flow.get("broken") is True or flow.get("complete") is False
+        self.options = {name: str(text) for name, text in flow.get("policy", {}).items()}
+        self.refusals = dict(flow.get("refusals", {}))
+        self.given_back = {int(at): GivenBack(**entry) for at, entry in flow.get("given_back", {}).items()}
+        chunks = flow.get("chunks", ())
+        self.offsets = [int(chunk["offset"]) for chunk in chunks] or [0]
+        self.times = [float(chunk.get("ms") or 0) for chunk in chunks] if len(chunks) > 1 else []
+        self.frames = frames_in(self.before) if self.suffix == ".jsonl" else []
 
     @property
     def delivered(self) -> list[dict[str, Any]]:
@@ -59,67 +92,18 @@ class Recording:
         return [call for call in self.calls or [] if not call.get("dropped")]
 
     @property
-    def protocol(self) -> str:
-        known = self.flow.get("protocol")
-        return known if known in PROTOCOLS else AUTO
-
-    @property
-    def seed(self) -> str:
-        """The recorded seed: ids were made from the request before it was masked for the disk."""
-        return str(self.flow.get("seed") or seed_of(self.request))
-
-    @property
     def own(self) -> bool:
         """Whether this is a directory of ours, and not a flow of a flow file, which has no `after`."""
         return self.directory.is_dir()
 
     @property
-    def broken(self) -> bool:
-        """Whether the connection broke or the proxy ended before the answer was over; "complete" is of toolfix 0."""
-        return self.flow.get("broken") is True or self.flow.get("complete") is False
-
-    @property
-    def refusals(self) -> dict[str, str]:
-        """The remembered reasons of earlier refusals that this request needed."""
-        return dict(self.flow.get("refusals", {}))
-
-    @property
-    def given_back(self) -> dict[int, GivenBack]:
-        """The remembered reasoning and signatures that were given back to the host with this request."""
-        entries = self.flow.get("given_back", {}).items()
-        return {int(number): GivenBack(**entry) for number, entry in entries}
-
-    @property
-    def request_steps(self) -> dict[str, int]:
-        """What was mended in the request when it was recorded, and how often."""
-        return dict(self.flow.get("request_steps", {}))
-
-    @property
-    def options(self) -> tuple[str, ...]:
-        """The mitmproxy options of the recording, as `name=text`."""
-        return tuple(f"{name}={text}" for name, text in self.flow.get("policy", {}).items())
-
-    @property
     def policy(self) -> Policy:
-        texts = {str(name): str(text) for name, text in self.flow.get("policy", {}).items()}
-        return make_policy(read_options(texts))
-
-    @property
-    def offsets(self) -> list[int]:
-        """The offsets of the upstream's chunks; one chunk if the recording has none."""
-        return [int(chunk["offset"]) for chunk in self.flow.get("chunks", ())] or [0]
-
-    @property
-    def times(self) -> list[float]:
-        """When the chunks arrived, in milliseconds from the first; [] if nobody knows."""
-        chunks = self.flow.get("chunks", ())
-        return [float(chunk.get("ms") or 0) for chunk in chunks] if len(chunks) > 1 else []
+        return make_policy(read_options(self.options))
 
     def pieces(self) -> list[bytes]:
         """The upstream body in its original chunks."""
-        offsets = self.offsets
-        ends = [*offsets[1:], len(self.before)]
-        return [self.before[start:end] for start, end in zip(offsets, ends, strict=True) if end > start]
+        ends = [*self.offsets[1:], len(self.before)]
+        return [self.before[start:end] for start, end in zip(self.offsets, ends, strict=True) if end > start]
 
 
 def suffix_of(body: bytes) -> str:
@@ -129,13 +113,9 @@ def suffix_of(body: bytes) -> str:
     return ".ndjson" if _NEXT_LINE.search(body) else ".json"
 
 
-def is_recording(path: Path) -> bool:
-    return (path / "flow.json").is_file()
-
-
 def find(path: Path) -> list[Path]:
     """The recordings at a path: the path itself, or all in the folders below it."""
-    if is_recording(path):
+    if (path / "flow.json").is_file():
         return [path]
     return sorted(flow.parent for flow in path.rglob("flow.json"))
 
@@ -145,46 +125,65 @@ def load(directory: Path) -> Recording:
         file = directory / name
         return file.read_bytes() if file.is_file() else None
 
-    def parsed(name: str, text: bytes) -> Any:
+    def read_json(name: str) -> Any:
+        text = read(name)
         try:
-            return json.loads(text)
+            return None if text is None else json.loads(text)
         except ValueError as error:
-            raise NoRecording(f"{directory / name} cannot be read ({error}): record it again.") from error
+            raise ValueError(f"{name}: {error}") from error
 
     try:
-        flow = parsed("flow.json", (directory / "flow.json").read_bytes())
+        flow = read_json("flow.json")
         if not isinstance(flow, dict):
-            raise NoRecording(f"{directory / 'flow.json'} is not a JSON object: record it again.")
-        for name, kind in {"policy": dict, "refusals": dict, "given_back": dict, "chunks": list}.items():
-            if not isinstance(flow.get(name, kind()), kind):
-                raise NoRecording(f"{directory / 'flow.json'}: {name!r} cannot be read: record it again.")
-        for suffix in SUFFIXES:
-            if (before := read(f"before{suffix}")) is not None:
-                break
-        else:
-            names = ", ".join(f"before{suffix}" for suffix in SUFFIXES)
-            raise NoRecording(f"{directory} has none of {names}: record it again.")
-        calls = read("calls.json")
+            raise ValueError("flow.json is not a JSON object")
+        suffix = next((suffix for suffix in SUFFIXES if (directory / f"before{suffix}").is_file()), None)
+        if suffix is None:
+            raise ValueError(f"it has none of {', '.join(f'before{suffix}' for suffix in SUFFIXES)}")
         return Recording(
             directory,
             flow,
             request=read("request.json") or b"",
-            before=before,
+            before=(directory / f"before{suffix}").read_bytes(),
             after=read(f"after{suffix}"),
-            calls=None if calls is None else parsed("calls.json", calls),
+            calls=read_json("calls.json"),
             suffix=suffix,
             request_after=read(REQUEST_AFTER),
         )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error
 
 
-def read_frames(recording: Recording) -> list[Frame]:
-    """The messages of a WebSocket recording."""
-    try:
-        return frames_in(recording.before)
-    except (ValueError, TypeError) as error:
-        raise NoRecording(f"{recording.directory} has messages that cannot be read ({error}).") from error
+@dataclass(slots=True, frozen=True)
+class Frame:
+    """A message of a WebSocket, and when it passed, in seconds."""
+
+    from_client: bool
+    content: str | bytes
+    when: float = 0.0
+
+    @property
+    def text(self) -> str:
+        return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
+
+    def line(self, start: float = 0.0) -> bytes:
+        """The message in the form of a recording; `start` is the time that counts as 0."""
+        sender = "client" if self.from_client else "server"
+        entry: dict[str, Any] = {"from": sender, "ms": round((self.when - start) * 1000, 1)}
+        if isinstance(self.content, str):
+            entry["text"] = self.content
+        else:
+            entry["base64"] = base64.b64encode(self.content).decode("ascii")
+        return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def frames_in(data: bytes) -> list[Frame]:
+    """The messages of a file, with times from the first. Raises an exception if it is not such a file."""
+    frames = []
+    for entry in (json.loads(line) for line in data.splitlines() if line.strip()):
+        text = entry.get("text")
+        content = text if isinstance(text, str) else base64.b64decode(str(entry.get("base64", "")))
+        frames.append(Frame(entry.get("from") == "client", content, float(entry.get("ms", 0.0)) / 1000))
+    return frames
 
 
 def make_private(directory: Path) -> None:
@@ -192,14 +191,14 @@ def make_private(directory: Path) -> None:
 
     Whoever can write into it can put a link where a recording will be.
     """
+    by_others = stat.S_IWGRP | stat.S_IWOTH
     found = directory.stat()
-    if os.name == "nt" or not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if os.name == "nt" or not found.st_mode & by_others:
         return
     ours = found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX
     if ours and not any(directory.iterdir()):
         directory.chmod(0o700)
-        found = directory.stat()
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if directory.stat().st_mode & by_others:
         raise NotPrivate
 
 
@@ -228,29 +227,9 @@ def private_report(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file of a recording, whole or not at all, with the permissions of its flow.json."""
-    private_file(path, data)
-    path.chmod(path.with_name("flow.json").stat().st_mode)
-
-
-def size_of(path: Path) -> int:
-    try:
-        return path.lstat().st_size if path.is_file() else 0
-    except OSError:
-        return 0
-
-
 def pretty(value: Any) -> bytes:
     """JSON with one value per line, which diffs well."""
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode("utf-8", "backslashreplace")
-
-
-def pretty_flow(flow: dict[str, Any], chunks: list[Chunk]) -> bytes:
-    """The text of flow.json, with one chunk per line."""
-    head = pretty(flow).removesuffix(b"\n}\n")
-    lines = ",\n  ".join(map(json.dumps, chunks))
-    return head + (f',\n "chunks": [\n  {lines}\n ]\n}}\n' if chunks else ',\n "chunks": []\n}\n').encode()
 
 
 def calls_json(outcomes: list[Outcome]) -> list[dict[str, Any]]:
