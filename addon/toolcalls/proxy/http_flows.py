@@ -60,6 +60,9 @@ class HttpFlows:
         self._refusals = refusals
         self._reasoning = reasoning
         self.open = flows
+        for state in list(flows.values()):
+            # It began before the script was loaded again.
+            state.report.reporter = reporter
         self.all_held = HeldBytes(lambda: _ANSWERS * settings.policy.max_held_bytes)
         self._passing: WeakKeyDictionary[http.HTTPFlow, Captured] = WeakKeyDictionary()
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()

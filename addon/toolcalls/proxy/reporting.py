@@ -96,7 +96,7 @@ class FlowReport:
     """What is said of one flow. It keeps the endpoint as text: the flow could not be freed otherwise."""
 
     def __init__(self, reporter: Reporter, flow: http.HTTPFlow, protocol: str) -> None:
-        self._reporter = reporter
+        self.reporter = reporter
         self._protocol = protocol
         self._endpoint = endpoint(flow)
         self._would = reporter.settings.would
@@ -131,7 +131,7 @@ class FlowReport:
         else:
             what = f"{self._would}mended the request"
         self.say(f"{what}: {done}")
-        self._reporter.metrics.mended_request(self._protocol, steps)
+        self.reporter.metrics.mended_request(self._protocol, steps)
 
     def found(self) -> None:
         """The first fragment or block of a call arrived. Logged once, and again only after a call was sent."""
@@ -166,8 +166,8 @@ class FlowReport:
         if more := touched[_MOST_LINES:]:
             refused = sum(outcome.status == "refused" for outcome in more)
             self.say(f"{self._would}mended {len(more) - refused} more calls and {self._would}refused {refused}.")
-        self._reporter.summary.answer(outcomes, observed=bool(self._would))
-        self._reporter.metrics.called(self._protocol, outcomes, seconds)
+        self.reporter.summary.answer(outcomes, observed=bool(self._would))
+        self.reporter.metrics.called(self._protocol, outcomes, seconds)
 
     def mark(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
         """Mark a changed flow in the lists of mitmproxy and mitmweb, with a comment that says what was done."""
@@ -204,7 +204,7 @@ class FlowReport:
             self.say(f"a tool call was held for {held_for:.0f} s until it was complete.")
         counts = ", ".join(f"{number} {status}" for status, number in sorted(self._counts.items()))
         self._debug(f"the answer is done; calls: {counts or 'none'}.")
-        metrics, recorder = self._reporter.metrics, self._reporter.settings.recorder
+        metrics, recorder = self.reporter.metrics, self.reporter.settings.recorder
         metrics.answered(self._protocol, failed_open=failure is not None, long_held=long_held, **happened)
         if recorder and exchange:
             recorder.write(exchange)

@@ -63,6 +63,8 @@ class WebSocketFlows:
         self._reporter = reporter
         self._refusals = refusals
         self._sockets = sockets
+        for state in list(sockets.values()):
+            state.report.reporter = reporter
         self._clock = clock
 
     def start(self, flow: http.HTTPFlow) -> None:
