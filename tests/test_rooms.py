@@ -46,7 +46,7 @@ MAY_KNOW = {
     "sent": "calls fragments mend parts payload tools",
     "waiting": "call mend parts tail textcalls tools",
     "answer_text": "mend parts policy request textcalls sizes",
-    "parse_failure": "answer_text mend outcome policy reasons request sizes textcalls wire",
+    "parse_failure": "mend outcome policy reasons request sizes textcalls wire",
     "answer": "answer_text calls finish_reason live mend outcome parts policy reasons request sent tail sizes waiting",
     "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes tail textcalls tools wire",
     "sniff": "payload protocols sizes wire",

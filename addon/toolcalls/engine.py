@@ -130,12 +130,11 @@ class Response(Body):
 def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:
     """The handler for errors in which a server quotes a call that it could not parse."""
 
-    def mend(body: bytes) -> list[Outcome]:
-        response = Response("chat", replace(request, stream=False), policy, seed=seed)
-        mend_whole(response, body)
-        return response.outcomes
+    def run(protocol: str, request: Request, body: bytes) -> tuple[bytes, list[Outcome]]:
+        response = Response(protocol, request, policy, seed=seed)
+        return mend_whole(response, body), response.outcomes
 
-    return Recovery(protocol, request, policy, mend)
+    return Recovery(protocol, request, policy, run)
 
 
 def recovered(

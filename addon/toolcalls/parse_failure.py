@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
-from .answer_text import AnswerText
 from .mend.arguments import Finish, mend_arguments
 from .mend.names import tool_that_fits
 from .mend.strict import read, write
@@ -22,8 +21,7 @@ from .outcome import Outcome
 from .policy import Policy
 from .reasons import CLOSED
 from .request.request import Request
-from .sizes import MOST_SEARCHED, Searched
-from .textcalls.held import FoundCall
+from .sizes import MOST_SEARCHED
 from .textcalls.known import WrittenTools
 from .textcalls.read_aloud import was_read
 from .wire import sse
@@ -64,12 +62,12 @@ class _Quoted(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class Recovery:
-    """Recovers calls from the errors of one response. `mend`: runs a Chat document through the engine."""
+    """Recovers calls from the errors of one response. `run`: runs a body of a protocol through the engine."""
 
     protocol: str
     request: Request
     policy: Policy
-    mend: Callable[[bytes], Sequence[Outcome]]
+    run: Callable[[str, Request, bytes], tuple[bytes, Sequence[Outcome]]]
 
     def is_wanted(self, *, in_stream: bool = False) -> bool:
         """Whether a quoted call may become a call. `in_stream`: the error is an event, not the whole response."""
@@ -87,11 +85,11 @@ class Recovery:
             return None
         document, events = self._answer(calls, body)
         if not self.request.stream:
-            return Recovered("application/json", write(document).encode("utf-8", "backslashreplace"), calls)
-        if self.protocol == "ollama":
-            lines = "".join(f"{event.data}\n" for event in events)
-            return Recovered("application/x-ndjson", lines.encode("utf-8", "backslashreplace"), calls)
-        return Recovered("text/event-stream", b"".join(event.raw for event in events), calls)
+            return Recovered("application/json", write(document).encode(), calls)
+        lines = self.protocol == "ollama"
+        sent = b"".join(f"{event.data}\n".encode() if lines else event.raw for event in events)
+        sent, _ = self.run(self.protocol, self.request, sent)
+        return Recovered("application/x-ndjson" if lines else "text/event-stream", sent, calls)
 
     def of_event(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]:
         """The events that replace an event with an error, and the calls in them; empty if the event stays.
@@ -100,14 +98,13 @@ class Recovery:
         """
         calls = self._calls(event.raw, event.data or "", has_text=has_text)
         events = self._answer(calls, event.raw)[1] if calls else []
-        # Chat: the role has come before, and the end of the stream comes behind.
-        return events[1:-1] if begun else events, calls
+        return events[1:] if begun else events, calls  # the first one begins an answer
 
     def _answer(self, calls: Sequence[Outcome], error: bytes) -> tuple[Json, list[Event]]:
-        """The answer with the calls, as a document and as a stream; its id is always the same for the same error."""
+        """The answer with the calls, as a document, and as the fewest events of which the engine makes a stream; its
+        id is always the same for the same error."""
         document, events = _WRITERS[self.protocol](calls, hashlib.sha256(error).hexdigest()[:24], self.request.model)
         kinds = [(write(event), event.get("type", "")) for event in events]
-        kinds += [("[DONE]", "")] if self.protocol == "chat" else []
         return document, [Event(sse.write(data, kind), data, kind) for data, kind in kinds]
 
     # What is quoted
@@ -118,48 +115,39 @@ class Recovery:
         if quoted is None or (quoted.rest and has_text):
             # The text before a call decides whether the call is meant or quoted as an example.
             return []
-        readings = [reading for reading in (self._written(quoted.text), self._bare(quoted)) if reading]
-        calls = readings[0] if len(readings) == 1 else []
+        text = quoted.text
+        # The calls in the markup of their formats, if the text is nothing else.
+        wrapped = _WRAPPED.fullmatch(text)
+        reason = None if _GOES_ON.search(text) and not _CLOSED.search(text) else "stop"
+        written = self._mended({"content": wrapped[1] if wrapped else text}, reason)
+        # The call without markup: only its arguments, or its name before them.
+        name, arguments = "", text
+        if quoted.nameless:
+            tool = tool_that_fits(mend_arguments(text, Finish.CUT).value, self.request.tools)
+            name = tool.name if tool is not None else ""
+        elif named := _NAMED.fullmatch(text.removesuffix("</function>").rstrip()):
+            name, arguments = named[1], named[2]
+        bare: list[Outcome] = []
+        if name and not _was_read(name, arguments, self.request):
+            function = {"name": name, "arguments": arguments}
+            bare = self._mended({"tool_calls": [{"id": "", "type": "function", "function": function}]}, "length")
+        calls = [] if written and bare else written or bare
         return [replace(one, status="repaired", steps=(_STEP, *one.steps)) for one in calls]
 
-    def _written(self, text: str) -> list[Outcome]:
-        """The calls in the markup of their formats, if the text is nothing else."""
-        wrapped = _WRAPPED.fullmatch(text)
-        search = AnswerText(self.request, self.policy, Searched())
-        finish = Finish.UNKNOWN if _GOES_ON.search(text) and not _CLOSED.search(text) else Finish.COMPLETE
-        found = [*search.feed(wrapped[1] if wrapped else text, None), *search.close(finish)]
-        calls = [one for one in found if isinstance(one, FoundCall)]
-        mended = [] if len(calls) < len(found) else self._mended([(call.name, call.arguments) for call in calls])
-        return [replace(one, steps=("written as text", *one.steps)) for one in mended]
-
-    def _bare(self, quoted: _Quoted) -> list[Outcome]:
-        """The call without markup: only its arguments, or its name before them."""
-        name, arguments, request = "", quoted.text, self.request
-        if quoted.nameless:
-            value = mend_arguments(arguments, Finish.CUT).value
-            tool = tool_that_fits(value, request.tools) if isinstance(value, dict) else None
-            name = tool.name if tool is not None else ""
-        elif named := _NAMED.fullmatch(arguments.removesuffix("</function>").rstrip()):
-            name, arguments = named[1], named[2]
-        if not name or _was_read(name, arguments, request):
+    def _mended(self, message: Json, reason: str | None) -> list[Outcome]:
+        """The calls of this message as the client would get them; none if it has text, or if one is not sound."""
+        choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
+        body = write({"object": "chat.completion", "choices": [choice]}).encode()
+        sent, outcomes = self.run("chat", replace(self.request, stream=False), body)
+        if (_json(sent)["choices"][0]["message"].get("content") or "").strip():
             return []
-        return self._mended([(name, arguments)])
-
-    def _mended(self, calls: Sequence[tuple[str, str]]) -> list[Outcome]:
-        """These calls as the client would get them from an answer that was cut off; none if one is not sound."""
-        made = [
-            {"id": "", "type": "function", "function": {"name": name, "arguments": given}} for name, given in calls
-        ]
-        choice = {"index": 0, "message": {"role": "assistant", "tool_calls": made}, "finish_reason": "length"}
-        outcomes = self.mend(json.dumps({"object": "chat.completion", "choices": [choice]}).encode())
-        return [*outcomes] if all(map(self._is_sound, outcomes)) else []
-
-    def _is_sound(self, call: Outcome) -> bool:
-        if call.status == "refused" or call.dropped or not CLOSED.isdisjoint(call.steps):
-            return False
-        # If the mending of arguments is off, they may be anything.
-        declared = self.request.written_tools(self.policy).get(call.name, call.namespace)
-        return declared is not None and isinstance(_json(call.arguments), dict)
+        for call in outcomes:
+            # If the mending of arguments is off, they may be anything.
+            tool = self.request.written_tools(self.policy).get(call.name, call.namespace)
+            whole = tool is not None and CLOSED.isdisjoint(call.steps) and isinstance(_json(call.arguments), dict)
+            if call.status == "refused" or call.dropped or not whole:
+                return []
+        return [*outcomes]
 
 
 def _quoted_in(body: bytes | str) -> _Quoted | None:
@@ -205,7 +193,7 @@ def _without_space(text: str) -> str:
     return "".join(html.unescape(text).split())
 
 
-# An answer of nothing but calls, as a document and as the events of a stream
+# An answer of nothing but calls, as a document and as the fewest events of a stream
 
 
 def _chat(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
@@ -213,33 +201,26 @@ def _chat(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, li
         {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
         for call in calls
     ]
-    head = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
+    head: Json = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
     first = {"role": "assistant", "content": None}
-    deltas: list[Json] = [first, *({"tool_calls": [{"index": at, **call}]} for at, call in enumerate(made)), {}]
-    reasons = [*[None] * len(deltas[1:]), "tool_calls"]
-    choices = [{"index": 0, "delta": delta, "finish_reason": why} for delta, why in zip(deltas, reasons, strict=True)]
+    delta = {"tool_calls": [{"index": at, **call} for at, call in enumerate(made)]}
+    begin = {**head, "choices": [{"index": 0, "delta": first, "finish_reason": None}]}
+    events = [begin, {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}]
     whole = {"index": 0, "message": {**first, "tool_calls": made}, "finish_reason": "tool_calls"}
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    document = {**head, "object": "chat.completion", "choices": [whole], "usage": usage}
-    return document, [{**head, "choices": [choice]} for choice in choices]
+    return {**head, "object": "chat.completion", "choices": [whole], "usage": usage}, events
 
 
 def _messages(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
-    end: Json = {"stop_reason": "tool_use", "stop_sequence": None}
     usage = {"input_tokens": 0, "output_tokens": 0}
     message: Json = {"id": f"msg_{identity}", "type": "message", "role": "assistant", "model": model, "content": []}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": usage}
+    blocks = [{"type": "tool_use", "id": one.id, "name": one.name, "input": read(one.arguments)} for one in calls]
     events: list[Json] = [{"type": "message_start", "message": message}]
-    blocks: list[Json] = []
-    for at, call in enumerate(calls):
-        block: Json = {"type": "tool_use", "id": call.id, "name": call.name, "input": {}}
-        delta = {"type": "input_json_delta", "partial_json": call.arguments}
-        blocks.append({**block, "input": read(call.arguments)})
-        events += [
-            {"type": "content_block_start", "index": at, "content_block": block},
-            {"type": "content_block_delta", "index": at, "delta": delta},
-            {"type": "content_block_stop", "index": at},
-        ]
+    for at, block in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": at, "content_block": block})
+        events.append({"type": "content_block_stop", "index": at})
+    end: Json = {"stop_reason": "tool_use", "stop_sequence": None}
     events += [{"type": "message_delta", "delta": end, "usage": {"output_tokens": 0}}, {"type": "message_stop"}]
     return {**message, "content": blocks, **end}, events
 
@@ -253,15 +234,7 @@ def _responses(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Jso
         item: Json = {"id": f"fc_{identity}_{at}", "type": "function_call", "status": "completed", "call_id": call.id}
         item |= {"name": call.name, "arguments": call.arguments}
         item |= {"namespace": call.namespace} if call.namespace else {}
-        place = {"output_index": at, "item_id": item["id"]}
-        arguments = "response.function_call_arguments"
-        added = {**item, "status": "in_progress", "arguments": ""}
-        events += [
-            {"type": "response.output_item.added", "output_index": at, "item": added},
-            {"type": f"{arguments}.delta", **place, "delta": call.arguments},
-            {"type": f"{arguments}.done", **place, "arguments": call.arguments},
-            {"type": "response.output_item.done", "output_index": at, "item": item},
-        ]
+        events.append({"type": "response.output_item.done", "output_index": at, "item": item})
         done["output"].append(item)
     events.append({"type": "response.completed", "response": done})
     return done, [{**event, "sequence_number": number} for number, event in enumerate(events)]

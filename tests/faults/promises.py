@@ -321,6 +321,6 @@ PROMISES = (
     ),
     Mutation(
         "promise: arguments in an error that stand in the request", "../test_parse_failure.py that_stand_in_the_request_are_no_call", "what the model read is searched",
-        ((ENGINE + "parse_failure.py", "if not name or _was_read(name, arguments, request):", "if not name:"),),
+        ((ENGINE + "parse_failure.py", "if name and not _was_read(name, arguments, self.request):", "if name:"),),
     ),
 )  # fmt: skip
