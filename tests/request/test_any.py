@@ -12,7 +12,7 @@ from toolcalls.ids import Ids
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_request
-from toolcalls.request.reasoning import ReasoningMemory
+from toolcalls.request.reasoning import ReasoningMemory, ReasoningSupport
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
 from toolcalls.websocket import ResponsesSocket
@@ -159,7 +159,7 @@ def test_any_request_is_mended_without_an_exception_and_only_once(
 @given(st.sampled_from(PROTOCOLS), requests, values, st.sampled_from([200, 400, 422]))
 def test_any_request_and_any_answer_can_be_remembered(protocol: str, request: Any, answer: Any, status: int) -> None:
     memory = ReasoningMemory()
-    memory.support("host", "").wanted = "reasoning_content"
+    memory.hosts.put(("host", ""), ReasoningSupport("reasoning_content"))
     session = memory.session(protocol, "host", "me", request)
     body = json.dumps(request).encode()
     changed = mend_request(protocol, body, decode(body), Policy(), refusals(), session.recall)

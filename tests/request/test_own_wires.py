@@ -161,7 +161,7 @@ def test_a_signature_of_a_turn_in_which_a_call_was_left_out_is_nobodys() -> None
     session = Session("gemini")
     session.history.append(user())
     session.ask(gemini_stream(made(thoughtSignature="a"), made(thoughtSignature="b")), ("read", {"n": 1}))
-    assert len(session.memory) == 0
+    assert len(session.memory.turns) == 0
 
 
 @pytest.mark.parametrize("form", ["stream", "array", "document"])

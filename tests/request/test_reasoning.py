@@ -336,10 +336,10 @@ def test_the_memory_is_bounded_in_turns_and_bytes() -> None:
         client = Client(memory, strict_hosts.openai_chat)
         client.messages[0]["content"] = f"Question {number}."
         client.ask(answer("x" * (number * 10), call()))
-        assert len(memory) <= 50
-        assert memory.bytes <= 100_000
+        assert len(memory.turns) <= 50
+        assert memory.turns.size <= 100_000
     client.ask(answer("x" * 20_000, call()))
-    assert memory.bytes <= 100_000
+    assert memory.turns.size <= 100_000
     assert MAX_BYTES <= 64 * 2**20
 
 
@@ -483,5 +483,5 @@ def test_the_name_of_a_model_takes_little_room() -> None:
     memory = ReasoningMemory()
     asked = {"model": "m" * 1_000_000, "messages": [{"role": "user", "content": "Go."}]}
     memory.session("chat", "host", "me", asked).answered(answer("x", call()), got("functions.read:0"))
-    assert all(len(model) <= 256 for _, model in memory._hosts._entries)
-    assert len(memory) == 1
+    assert all(len(model) <= 256 for _, model in memory.hosts._entries)
+    assert len(memory.turns) == 1

@@ -56,8 +56,8 @@ def play(memory: ReasoningMemory, dice: random.Random, sessions: int) -> None:
         session.recall(HISTORIES[protocol](request))
         session.answered(answer, [Outcome("valid", "Bash", "{}", "Bash", "{}", id="functions.Bash:0")])
         session.over()
-        assert len(memory) <= MAX_TURNS
-        assert memory.bytes <= MAX_BYTES
+        assert len(memory.turns) <= MAX_TURNS
+        assert memory.turns.size <= MAX_BYTES
 
 
 @pytest.mark.parametrize("seed", [1])
@@ -67,7 +67,7 @@ def test_entries_bytes_and_memory_stay_within_the_limits_under_a_soak(seed: int)
     tracemalloc.start()
     try:
         play(memory, dice, 1200)
-        assert memory.bytes > MAX_BYTES // 2, "the limit is reached"
+        assert memory.turns.size > MAX_BYTES // 2, "the limit is reached"
         filled, _ = tracemalloc.get_traced_memory()
         for _ in range(3):
             play(memory, dice, 800)
@@ -76,7 +76,7 @@ def test_entries_bytes_and_memory_stay_within_the_limits_under_a_soak(seed: int)
             assert now < filled * 1.25, "it goes on growing"
     finally:
         tracemalloc.stop()
-    assert len(memory._hosts) <= MAX_HOSTS
+    assert len(memory.hosts) <= MAX_HOSTS
 
 
 def test_many_short_thoughts_are_bounded_by_their_number_and_hosts_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,8 +86,8 @@ def test_many_short_thoughts_are_bounded_by_their_number_and_hosts_too(monkeypat
         request = {"model": "m", "messages": [{"role": "user", "content": f"{number}"}]}
         session = memory.session("chat", f"host-{number}", "me", request)
         session.answered(b'{"choices":[{"message":{"reasoning_content":"Hm.","content":"Yes."}}]}', [])
-        assert len(memory) <= 300
-        assert len(memory._hosts) <= 50
+        assert len(memory.turns) <= 300
+        assert len(memory.hosts) <= 50
 
 
 def test_another_instance_and_a_restart_lose_it_without_harm() -> None:

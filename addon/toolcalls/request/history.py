@@ -121,6 +121,10 @@ class Said:
     is_whole: bool = False
     """The client sends its reasoning itself, or none can be missing. Set when it is needed."""
 
+    @property
+    def words(self) -> str:
+        return text_of(self.content)
+
 
 @dataclass(slots=True, eq=False)
 class Turn:

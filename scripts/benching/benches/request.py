@@ -20,7 +20,7 @@ from toolcalls.ids import Ids
 from toolcalls.policy import Policy
 from toolcalls.request.calls import known_arguments
 from toolcalls.request.mend import mend_request
-from toolcalls.request.reasoning import ReasoningMemory
+from toolcalls.request.reasoning import ReasoningMemory, ReasoningSupport
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode, read_request
 
@@ -156,7 +156,7 @@ def run(quick: bool = False) -> list[Row]:
                 )
     body = reasoned(body_of("chat", 0.1, size))
     memory = ReasoningMemory()
-    memory.support("host", "m")
+    memory.hosts.put(("host", "m"), ReasoningSupport())
     assert pass_on_reasoned(body, memory) is None
     asked = [partial(pass_on_reasoned, body, memory), partial(pass_on_reasoned, body, memory, WITHOUT)]
     plain, taken, without = in_turns([partial(json.loads, body), *asked], rounds)
