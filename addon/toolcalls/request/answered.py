@@ -29,6 +29,8 @@ EXTRA = "extra_content"
 SIGNATURE = "thoughtSignature"
 """The field of a part with the signature, in Gemini's own protocol."""
 THINKING = ("thinking", "redacted_thinking")
+_CALLS = {"tool_use": "id", "function_call": "call_id", "custom_tool_call": "call_id"}
+"""The types of calls, and the key of their id."""
 _MOST_LINES = 20_000
 """The whole answer is read at once, so an answer with far too many lines is not read."""
 
@@ -59,11 +61,6 @@ class AnsweredTurn:
     """Two conversations alike were answered with different reasoning, so nobody knows whose turn is meant."""
     unknown: bool = False
     """No reasoning was found in it. It is kept because another conversation may be like this one."""
-
-    def without_reasoning(self) -> AnsweredTurn:
-        """What is known of this turn if it may be that of another conversation: the fields that it had."""
-        fields = {key: NO_REASONING for key in self.back.fields if key in EMPTY_FIELDS}
-        return AnsweredTurn(self.ids, self.text, GivenBack(fields), ambiguous=True)
 
     @property
     def size(self) -> int:
@@ -130,50 +127,35 @@ def _chat(answers: Iterable[Json]) -> AnsweredTurn:
     turn = AnsweredTurn()
     whole: Json = {}
     details: list[Json] = []
-    for message in map(_message_in, answers):
+    for answer in answers:
+        [choice] = [answer] if "message" in answer else answer.get("choices") or [{}]
+        if choice.get("index"):
+            raise ValueError("several answers")
+        message = choice.get("message") or choice.get("delta") or {}
         for key in ("content", *FIELDS):
-            value = message.get(key)
-            if isinstance(value, str):
-                _grow(whole, key, value)
-            elif key == DETAILS:
-                _add_details(details, value or ())
+            if isinstance(message.get(key), str):
+                _grow(whole, key, message[key])
+        for piece in message.get(DETAILS) or ():
+            # A stream sends the entries in pieces.
+            place = piece.get("type"), piece.get("index")
+            if not details or place != (details[-1].get("type"), details[-1].get("index")):
+                details.append({})
+            for key, value in piece.items():
+                if key in ("text", "summary") and isinstance(value, str):
+                    _grow(details[-1], key, value)
+                elif value is not None or key not in details[-1]:
+                    details[-1][key] = value
         for call in message.get("tool_calls") or ():
             if call.get("id"):
                 turn.ids.append(call["id"])
             if EXTRA in call and turn.ids:
                 turn.back.extras[call.get("id") or turn.ids[-1]] = write(call[EXTRA])
     whole = _joined(whole)
-    turn.text = whole.pop("content", "")
+    turn.text = whole.get("content", "")
     if details:
-        turn.back.fields[DETAILS] = write([*map(_joined, details)])
-    for key in FIELDS:
-        if key in whole:
-            turn.back.fields.setdefault(key, write(whole[key]))
+        whole[DETAILS] = [*map(_joined, details)]
+    turn.back.fields = {key: write(whole[key]) for key in FIELDS if key in whole}
     return turn
-
-
-def _message_in(answer: Json) -> Json:
-    """The message in a chunk or a document: an object of Ollama's has it itself."""
-    if "message" in answer:
-        return answer["message"] or {}
-    [choice] = answer.get("choices") or [{}]
-    if choice.get("index"):
-        raise ValueError("several answers")
-    return choice.get("message") or choice.get("delta") or {}
-
-
-def _add_details(details: list[Json], pieces: Iterable[Json]) -> None:
-    """Add pieces of `reasoning_details` to its entries: a stream sends the entries in pieces."""
-    for piece in pieces:
-        last = details[-1] if details else {}
-        if not details or (last.get("type"), last.get("index")) != (piece.get("type"), piece.get("index")):
-            last = {}
-            details.append(last)
-        for key, value in piece.items():
-            if key in ("text", "summary") and isinstance(value, str):
-                _grow(last, key, value)
-            elif value is not None or key not in last:
-                last[key] = value
 
 
 def _messages(answers: Iterable[Json]) -> AnsweredTurn:
@@ -187,18 +169,7 @@ def _messages(answers: Iterable[Json]) -> AnsweredTurn:
             for key in ("text", "thinking", "signature"):
                 if isinstance(answer["delta"].get(key), str):
                     _grow(blocks[answer["index"]], key, answer["delta"][key])
-    turn = AnsweredTurn()
-    for number, index in enumerate(sorted(blocks)):
-        block = _joined(blocks[index])
-        if block["type"] in THINKING:
-            if number > len(turn.back.blocks):
-                raise ValueError("thinking between other blocks belongs where it was")
-            turn.back.blocks.append(write(block))
-        elif block["type"] == "tool_use":
-            turn.ids.append(block["id"])
-        elif block["type"] == "text":
-            turn.text += block["text"]
-    return turn
+    return _in_order([_joined(blocks[index]) for index in sorted(blocks)])
 
 
 def _responses(answers: Iterable[Json]) -> AnsweredTurn:
@@ -208,17 +179,24 @@ def _responses(answers: Iterable[Json]) -> AnsweredTurn:
             items = dict(enumerate(answer["output"]))
         elif answer.get("type") == "response.output_item.done":
             items[answer["output_index"]] = answer["item"]
+    for item in items.values():
+        if item["type"] not in _CALLS and not (item["type"] == "reasoning" and item.get("encrypted_content")):
+            raise ValueError("reasoning that only the server has, or that belongs to an item that is no call")
+    return _in_order([items[index] for index in sorted(items)])
+
+
+def _in_order(entries: list[Json]) -> AnsweredTurn:
+    """The turn of an answer of blocks, or of items."""
     turn = AnsweredTurn()
-    for number, index in enumerate(sorted(items)):
-        item = items[index]
-        if item["type"] == "reasoning":
-            if number > len(turn.back.blocks) or not item.get("encrypted_content"):
-                raise ValueError("reasoning between other items, or reasoning that only the server has")
-            turn.back.blocks.append(write(item))
-        elif item["type"] in ("function_call", "custom_tool_call"):
-            turn.ids.append(item["call_id"])
-        else:
-            raise ValueError("reasoning belongs to the item behind it, and that is no call")
+    for number, entry in enumerate(entries):
+        if entry["type"] in (*THINKING, "reasoning"):
+            if number > len(turn.back.blocks):
+                raise ValueError("thinking between other blocks belongs where it was")
+            turn.back.blocks.append(write(entry))
+        elif entry["type"] in _CALLS:
+            turn.ids.append(entry[_CALLS[entry["type"]]])
+        elif entry["type"] == "text":
+            turn.text += entry["text"]
     return turn
 
 

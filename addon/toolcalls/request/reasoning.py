@@ -98,7 +98,10 @@ class ReasoningMemory:
     def keep(self, key: bytes, turn: AnsweredTurn) -> None:
         known = self.turns.get(key)
         if known is not None and (known.ambiguous or known.back != turn.back):
-            turn = (turn if known.unknown else known).without_reasoning()
+            # It may be that of another conversation: only the fields that it had are known.
+            turn = turn if known.unknown else known
+            fields = {key: NO_REASONING for key in EMPTY_FIELDS if key in turn.back.fields}
+            turn = AnsweredTurn(turn.ids, turn.text, GivenBack(fields), ambiguous=True)
         if turn.size <= self._most_bytes // 8:
             self.turns.put(key, turn, turn.size)
 
