@@ -21,6 +21,7 @@ from .history import (
     SERVER_CALLS,
     Json,
     MessageHistory,
+    Past,
     PastCall,
     PastResult,
     Said,
@@ -40,12 +41,8 @@ class BlockHistory(MessageHistory):
     writes_arguments = False
 
     @abstractmethod
-    def call_in(self, block: Json, message: Json) -> PastCall | None:
-        """The call in a block."""
-
-    @abstractmethod
-    def result_in(self, block: Json, message: Json) -> PastResult | None:
-        """The result in a block; its id is empty if the client does not have to send it."""
+    def read_block(self, block: Json, message: Json) -> PastCall | PastResult | None:
+        """The call or the result in a block. The id of a result is empty if the client does not have to send it."""
 
     def read_message(self, number: int, message: Json) -> Said:
         role, blocks = message.get("role"), message.get(self.inside)
@@ -59,11 +56,13 @@ class BlockHistory(MessageHistory):
         for block in () if speaks else blocks or ():
             if type(block) is not dict:
                 self.as_expected = False
-            elif by_model and (call := self.call_in(block, message)) is not None:
-                calls.append(call)
-            elif not by_model and (result := self.result_in(block, message)) is not None:
-                result.displaced = speaks
-                results.append(result)
+                continue
+            found = self.read_block(block, message)
+            if by_model and isinstance(found, PastCall):
+                calls.append(found)
+            elif not by_model and isinstance(found, PastResult):
+                found.displaced = speaks
+                results.append(found)
             else:
                 speaks = True
         is_of_user = not results and (self.by_number or role == "user")
@@ -98,12 +97,9 @@ class MessagesHistory(BlockHistory):
 
     result_id = "tool_use_id"
 
-    def call_in(self, block: Json, message: Json) -> PastCall | None:
+    def read_block(self, block: Json, message: Json) -> PastCall | PastResult | None:
         if block.get("type") == "tool_use":
             return PastCall(string_of(block.get("id")), block, block, message, "input")
-        return None
-
-    def result_in(self, block: Json, message: Json) -> PastResult | None:
         if block.get("type") != "tool_result":
             return None
         identity = string_of(block.get("tool_use_id"))
@@ -185,7 +181,6 @@ class GeminiHistory(BlockHistory):
     model = "model"
     text: ClassVar[Json] = {}
     has_ids = False
-    ids_span_turns = False
     by_number = True
     signatures = (SIGNATURE, "thought_signature")
 
@@ -194,24 +189,22 @@ class GeminiHistory(BlockHistory):
         super().read()
         for turn in self.turns:
             paired = self.is_paired(turn)
-            by_id = not paired and all(one.id for one in turn.entries())
+            entries: list[Past] = [*turn.calls, *turn.results]
+            by_id = not paired and all(one.id for one in entries)
             numbers = [*range(len(turn.calls)), *range(len(turn.results))]
-            for number, one in zip(numbers, turn.entries(), strict=True):
+            for number, one in zip(numbers, entries, strict=True):
                 name = number + 1 if paired else one.body.get("name")
                 one.pair = one.id if by_id else f"{id(turn)}\0{name}" if name else ""
             for result in turn.results:
                 # Google counts a result, wherever it is in its turn.
                 result.displaced = False
 
-    def call_in(self, block: Json, message: Json) -> PastCall | None:
+    def read_block(self, block: Json, message: Json) -> PastCall | PastResult | None:
+        """The words of a result are the only value of its response, if that is a text."""
         call = object_under(block, "functionCall", "function_call")
-        if call is None:
-            return None
-        key = "args" if call.get("args") is not None else ""
-        return PastCall(string_of(call.get("id")), block, call, message, key)
-
-    def result_in(self, block: Json, message: Json) -> PastResult | None:
-        """The words are the only value of the response, if that is a text."""
+        if call is not None:
+            key = "args" if call.get("args") is not None else ""
+            return PastCall(string_of(call.get("id")), block, call, message, key)
         result = object_under(block, "functionResponse", "function_response")
         if result is None:
             return None

@@ -7,7 +7,6 @@ any more, so nothing that was cut off is completed.
 from __future__ import annotations
 
 import json
-from functools import lru_cache
 from typing import Any, TypeGuard
 
 from ..ids import MARK, restore
@@ -18,7 +17,7 @@ from .history import History, PastCall, Turn
 
 ARGUMENTS_LEFT = "arguments left as they came"
 NAME_LEFT = "name left as it came"
-MAX_KNOWN = 65_536
+MAX_KNOWN = 16_384
 
 
 def _no_constant(name: str) -> Any:
@@ -26,12 +25,6 @@ def _no_constant(name: str) -> Any:
 
 
 _read = json.JSONDecoder(parse_constant=_no_constant).decode
-
-
-@lru_cache
-def _one(keys: frozenset[str]) -> frozenset[str]:
-    """Each set once: most calls of a tool have the same keys."""
-    return keys
 
 
 class KnownArguments(dict[int, frozenset[str]]):
@@ -53,7 +46,7 @@ class KnownArguments(dict[int, frozenset[str]]):
             return None
         if len(self) >= MAX_KNOWN:
             self.clear()
-        self[hash(written)] = keys = _one(frozenset(value))
+        self[hash(written)] = keys = frozenset(value)
         return keys
 
 

@@ -15,7 +15,6 @@ from .history import Json, MessageHistory, PastCall, PastResult, Said, objects_i
 
 class ChatHistory(MessageHistory):
     inside = "tool_calls"
-    ids_span_turns = False
     turn_is_message = True
     signatures = (EXTRA,)
 

@@ -90,6 +90,7 @@ class PastResult(Past):
     place: Json
     """The object that has its words, under the `key`."""
     key: str
+    turn: Turn = field(init=False)
     call: PastCall | None = None
     """The last call before it that has its id."""
     displaced: bool = False
@@ -143,9 +144,6 @@ class Turn:
     left: bool = False
     """Its calls get no results."""
 
-    def entries(self) -> list[Past]:
-        return [*self.calls, *self.results]
-
 
 class History(ABC):
     """The history of one request. Reading changes nothing."""
@@ -160,8 +158,6 @@ class History(ABC):
     """The type of a text in a list of parts."""
     turn_is_message: ClassVar[bool] = False
     """Whether a turn has its calls in one message. If not, what the model says in a row is one turn."""
-    ids_span_turns: ClassVar[bool] = True
-    """Whether an id names one call of the whole history, and not only of its turn."""
     results_anywhere: ClassVar[bool] = False
     """Whether a result may stand anywhere behind its call, and not only directly behind its turn."""
     writes_arguments: ClassVar[bool] = True
@@ -217,7 +213,7 @@ class History(ABC):
             known[call.id] = call
             turn.calls.append(call)
         for result in said.results:
-            result.call = known.get(result.id)
+            result.turn, result.call = turn, known.get(result.id)
             result.displaced = result.displaced or turn.answered
             turn.results.append(result)
         if said.calls or (said.role == "model" and not self.results_anywhere):

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from ..mend.strict import write
 from .change import Change
-from .history import LOST, SERVER_CALLS, History, Json, PastCall, PastResult, Turn
+from .history import LOST, SERVER_CALLS, History, Json, PastCall, PastResult
 
 _SECOND = "[toolfix] Another result of a call that has one already"
 
@@ -48,7 +48,7 @@ def _copies(history: History, change: Change, leaving: Set[int]) -> list[PastCal
         for call in turn.calls:
             if call.id and called[call.id] > 1 and id(call.home) not in leaving and change.touches(call.name):
                 # A host whose id toolfix restored gives one id to several calls.
-                spans = history.ids_span_turns and call.id not in change.restored
+                spans = history.has_ids and not history.turn_is_message and call.id not in change.restored
                 found[-1 if spans else number, call.id, write(call.compared)].append((call, number))
     copies: list[PastCall] = []
     for alike in found.values():
@@ -65,14 +65,10 @@ def _pair(history: History, change: Change) -> None:
     turns = history.turns
     shared = Counter(pair for turn in turns for pair in {call.pair for call in turn.calls if not call.left})
     found = _strays(history)
-    strays = [
-        (turn, result)
-        for turn, result in found
-        if result.pair not in unclear and (result.pair in shared or not turn.left)
-    ]
-    held = {result.pair for _, result in found} & unclear
+    strays = [one for one in found if one.pair not in unclear and (one.pair in shared or not one.turn.left)]
+    held = {result.pair for result in found} & unclear
     """What calls have in common of which nobody knows whether a result is theirs."""
-    first = {result.pair: result for _, result in reversed(strays)}
+    first = {result.pair: result for result in reversed(strays)}
     answers: dict[str, list[PastResult]] = defaultdict(list)
     """The results that calls have or get, by what they have in common."""
     lacking: list[str] = []
@@ -90,9 +86,9 @@ def _pair(history: History, change: Change) -> None:
             behind[id(turn.end)].append(history.cancelled(call))
     change.count("cancelled call", len(lacking))
     change.count("result moved", len(moved))
-    left = [stray for stray in strays if id(stray[1].entry) not in moved]
+    left = [result for result in strays if id(result.entry) not in moved]
     words = _words_of(left, answers, set(lacking), change)
-    history.rewrite({*moved, *(id(result.entry) for _, result in left)}, behind, words, change)
+    history.rewrite({*moved, *(id(result.entry) for result in left)}, behind, words, change)
 
 
 def _leave_alone(history: History, change: Change) -> set[str]:
@@ -119,9 +115,9 @@ def _leave_alone(history: History, change: Change) -> set[str]:
     return unclear
 
 
-def _strays(history: History) -> list[tuple[Turn, PastResult]]:
-    """Give each call the result in its position; returns all other results, with the turns in which they are."""
-    strays: list[tuple[Turn, PastResult]] = []
+def _strays(history: History) -> list[PastResult]:
+    """Give each call the result in its position; returns all other results."""
+    strays: list[PastResult] = []
     waiting: dict[str, deque[PastCall]] = defaultdict(deque)
     for turn in history.turns:
         if not history.results_anywhere:
@@ -133,7 +129,7 @@ def _strays(history: History) -> list[tuple[Turn, PastResult]]:
             here = not result.pair
             if result.pair:
                 if not waiting[result.pair]:
-                    strays.append((turn, result))
+                    strays.append(result)
                     continue
                 answered = waiting[result.pair].popleft()
                 answered.result = result
@@ -145,33 +141,26 @@ def _strays(history: History) -> list[tuple[Turn, PastResult]]:
 
 
 def _words_of(
-    left: Sequence[tuple[Turn, PastResult]],
-    answers: Mapping[str, list[PastResult]],
-    lacking: Set[str],
-    change: Change,
+    left: Sequence[PastResult], answers: Mapping[str, list[PastResult]], lacking: Set[str], change: Change
 ) -> dict[int, list[str]]:
     """The words of the results that go, by the identity of the message or item behind which they are kept.
 
     Of a result without words they are empty.
     `answers`: the results that calls have or get. `lacking`: the calls that get none.
     """
-    pairs = {result.pair for _, result in left}
-    known = {pair: {result.words for result in answers.get(pair, ())} for pair in pairs}
+    known = {one.pair: {result.words for result in answers.get(one.pair, ())} for one in left}
     words: dict[int, list[str]] = defaultdict(list)
-    steps: Counter[str] = Counter()
-    for turn, result in left:
+    for result in left:
         said, second = result.words, result.pair in answers and result.pair not in lacking
         # While a call of this id lacks its result, the same words are no repetition: most results are "ok".
         if result.pair not in lacking and said in known[result.pair]:
-            steps["repeated result"] += 1
-            if second and "cache_control" in result.entry and not change.reading:
+            change.count("repeated result")
+            if second and "cache_control" in result.entry:
                 answers[result.pair][0].entry.setdefault("cache_control", result.entry["cache_control"])
             continue
         known[result.pair].add(said)
-        steps["another result" if second else "result without a call"] += 1
-        place = turn.home if turn.calls and not result.displaced else result.home
+        change.count("another result" if second else "result without a call")
+        place = result.turn.home if result.turn.calls and not result.displaced else result.home
         what = _SECOND if second else LOST
         words[id(place)].append(f"{what}:\n{said}" if said.strip() else "")
-    for step, times in steps.items():
-        change.count(step, times)
     return words
