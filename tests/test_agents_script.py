@@ -80,4 +80,6 @@ def test_what_a_session_leaves_running_is_stopped_and_nothing_else(tmp_path: Pat
 
 def test_every_agent_that_the_docs_have_a_line_for_is_tried() -> None:
     with_column = {"claude", "codex", "opencode", "qwen", "pi", "gemini"}
-    assert {candidate.agent.binary for candidate in OTHERS} == {agent.binary for agent in AGENTS} - with_column
+    assert {candidate.agent.binary for candidate in OTHERS} == {
+        agent.binary for agent in AGENTS.values()
+    } - with_column

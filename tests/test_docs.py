@@ -73,7 +73,7 @@ def test_what_a_person_behind_a_shared_proxy_types_sets_what_run_sets() -> None:
 
 def test_every_agent_has_its_section() -> None:
     text = (ROOT / "docs/agents.md").read_text()
-    for agent in AGENTS:
+    for agent in AGENTS.values():
         assert f"\n### {agent.name}\n" in text, agent.name
         assert f"toolfix run -- {agent.binary}" in text
 

@@ -56,7 +56,7 @@ def test_only_the_commands_open_a_connection() -> None:
 
 
 WRITING = {
-    "write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "temporary_folder", "NamedTemporaryFile",
+    "write_text", "write_bytes", "mkdir", "makedirs", "TemporaryDirectory", "NamedTemporaryFile",
     "mkstemp",
 }  # fmt: skip
 WRITERS = {
@@ -64,8 +64,7 @@ WRITERS = {
     "cli/demo.py": "demo",
     "cli/doctor.py": "doctor",
     "cli/environment.py": "confdir",
-    "cli/inputs.py": "among the temporary files",
-    "cli/run.py": "run",
+    "cli/run.py": "among the temporary files",
     "proxy/session_summary.py": "run",
     "recording/record.py": "toolfix_record",
     "recording/store.py": "toolfix_record",

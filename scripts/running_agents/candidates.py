@@ -107,14 +107,8 @@ _IMPATIENT = {
 }
 
 
-def known_agent(binary: str) -> agents.Agent:
-    agent = agents.named(binary)
-    assert agent is not None
-    return agent
-
-
 def _candidate(binary: str, package: str, tools: Tools) -> Candidate:
-    return Candidate(known_agent(binary), package, tools, _IMPATIENT.get(binary, _patient))
+    return Candidate(agents.AGENTS[binary], package, tools, _IMPATIENT.get(binary, _patient))
 
 
 FINDING = {"file": "file.txt", "line": 1, "summary": "a word", "failure_scenario": "none", "category": "correctness"}
@@ -174,16 +168,16 @@ def _router(_candidate: Candidate, url: str, prompt: str, toolfix: list[str]) ->
 
 
 OTHERS = (
-    Candidate(known_agent("aider"), "pip:aider-chat==0.86.2"),
-    Candidate(known_agent("copilot"), "@github/copilot@1.0.102"),
-    Candidate(known_agent("cn"), "@continuedev/cli@1.5.47"),
-    Candidate(known_agent("kilo"), "@kilocode/cli@7.7.7"),
-    Candidate(known_agent("cline"), "cline@3.0.65"),
-    Candidate(known_agent("droid"), "droid@0.215.0"),
-    Candidate(known_agent("vibe"), "pip:mistral-vibe==3.0.2", python="python3.12"),
-    Candidate(known_agent("grok"), "@vibe-kit/grok-cli@0.0.34"),
-    Candidate(known_agent("kimi"), "@moonshot-ai/kimi-code@2.1.0", way=_reverse),
+    Candidate(agents.AGENTS["aider"], "pip:aider-chat==0.86.2"),
+    Candidate(agents.AGENTS["copilot"], "@github/copilot@1.0.102"),
+    Candidate(agents.AGENTS["cn"], "@continuedev/cli@1.5.47"),
+    Candidate(agents.AGENTS["kilo"], "@kilocode/cli@7.7.7"),
+    Candidate(agents.AGENTS["cline"], "cline@3.0.65"),
+    Candidate(agents.AGENTS["droid"], "droid@0.215.0"),
+    Candidate(agents.AGENTS["vibe"], "pip:mistral-vibe==3.0.2", python="python3.12"),
+    Candidate(agents.AGENTS["grok"], "@vibe-kit/grok-cli@0.0.34"),
+    Candidate(agents.AGENTS["kimi"], "@moonshot-ai/kimi-code@2.1.0", way=_reverse),
     Candidate(
-        known_agent("ccr"), "@musistudio/claude-code-router@2.0.0 @anthropic-ai/claude-code@2.1.325", way=_router
+        agents.AGENTS["ccr"], "@musistudio/claude-code-router@2.0.0 @anthropic-ai/claude-code@2.1.325", way=_router
     ),
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tests.upstream import Play
-from toolcalls.cli.demo import recordings_directory
+from toolcalls.cli.demo import RECORDINGS
 from toolcalls.engine import Response, mend_whole, protocol_of
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
@@ -79,7 +79,7 @@ class Recordings:
     """The recordings that play under the default options: over HTTP, and over WebSockets."""
 
     def __init__(self) -> None:
-        loaded = [store.load(path) for path in store.find(recordings_directory())]
+        loaded = [store.load(path) for path in store.find(RECORDINGS)]
         alone = [one for one in loaded if not one.options and not one.given_back]
         self.sockets = [one for one in alone if one.suffix == ".jsonl"]
         # An error is replaced by an answer only if it has a Content-Length, and the upstream of a soak sends none.

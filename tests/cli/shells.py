@@ -31,5 +31,5 @@ def set_up_and_put_back(program: str, folder: Path) -> None:
     """The lines of `toolfix env` set the variables of a shell like sh, and `--unset` restores them."""
     ask = f"{sys.executable} -m toolcalls.cli env --shell {program} --confdir '{folder}/it is'"
     lines = in_shell(program, f'eval "$({ask} --port 9999)"; SHOW; eval "$({ask})"; eval "$({ask} --unset)"; SHOW')
-    assert lines[:4] == ["http://127.0.0.1:9999", "it's.corp", f"{folder}/it is/toolfix-bundle.pem", "1"]
+    assert lines[:4] == ["http://127.0.0.1:9999", "", f"{folder}/it is/toolfix-bundle.pem", "1"]
     assert lines[4:] == ["", "localhost,it's.corp", "", ""]

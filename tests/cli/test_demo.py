@@ -1,4 +1,4 @@
-"""What `toolfix demo` puts in colour: what changed, and nothing else."""
+"""What `toolfix demo` shows."""
 
 from __future__ import annotations
 
@@ -8,16 +8,11 @@ import click
 import pytest
 
 from toolcalls.cli import demo
+from toolcalls.recording import store
 
 from .commands import toolfix
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
-
-
-def painted(text: str, other: str) -> str:
-    """The text with what is in colour in brackets."""
-    coloured = demo._coloured(text, other, "red")
-    return coloured.replace(click.style("", fg="red", reset=False), "[").replace("\x1b[0m", "]")
 
 
 def test_the_list_is_a_table() -> None:
@@ -26,19 +21,14 @@ def test_the_list_is_a_table() -> None:
     assert head.index("RECORDING") == first.index("chat-")
 
 
-@pytest.mark.parametrize(
-    ("text", "other", "seen"),
-    [
-        ("Bash {'a': 1}", 'Bash {"a": 1}', "Bash {[']a[']: 1}"),
-        ("Bash {}", "Bash {}", "Bash {}"),
-        ("Write {}", 'Write {"file_path": "deploy.sh", "content": "rm -rf build"', "Write {[}]"),
-        ("I look. <call>x</call>", "Grep {}", "[I look. <call>x</call>]"),
-        ("x" * 200, "x" * 200, "x" * 70 + "…"),
-        ("x" * 69 + "'yes'", "x" * 69 + '"yes"', "x" * 69 + "[']…"),
-    ],
-)
-def test_what_changed_is_in_colour_as_far_as_it_fits(
-    text: str, other: str, seen: str, monkeypatch: pytest.MonkeyPatch
+def test_what_differs_is_in_colour_and_fits_the_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert painted(text, other) == seen
+    monkeypatch.setattr(click, "style", lambda text, fg="", **_: f"[{text}]" if fg in ("red", "green") else text)
+    for name in ("chat-python-dict", "chat-text-quoted-then-a-question"):
+        demo.show(1, store.load(RECORDINGS / "chat" / name), right=True)
+    _, python, json, _, sent, got = capsys.readouterr().out.splitlines()
+    assert python.startswith("   model [TodoWrite {'todos'") and json.startswith('   agent [TodoWrite {"todos"')
+    assert sent.startswith("   model I will") and got[8:] == sent[8:]
+    assert all(len(line) == 80 for line in (python.replace("[", "", 1)[:-1], json.replace("[", "", 1)[:-1], sent))

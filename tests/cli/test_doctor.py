@@ -37,14 +37,15 @@ def test_the_ca(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checks.ca(tmp_path).status == "wrong"
 
 
-def test_no_proxy() -> None:
-    environ = {"NO_PROXY": "localhost,.corp,.openai.com", "HTTPS_PROXY": "http://127.0.0.1:8080"}
-    found = list(checks.no_proxy(environ))
-    assert statuses(found) == ["wrong"]
-    assert found[0].what.startswith("NO_PROXY has localhost, .openai.com: ")
-    assert found[0].fix == "export NO_PROXY=.corp"
-    assert statuses(list(checks.no_proxy({"no_proxy": "localhost"}))) == ["note"]
-    assert not list(checks.no_proxy({"NO_PROXY": ".corp"}))
+def test_no_proxy_in_a_shell_that_uses_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "_listens", lambda _host, _port: True)
+    environ = {"NO_PROXY": "localhost,.corp", "HTTPS_PROXY": "http://127.0.0.1:8080"}
+    found = list(checks.port_of_the_proxy(8080, environ))
+    assert statuses(found) == ["ok", "wrong"]
+    assert found[1] == Finding(
+        "wrong", "NO_PROXY has localhost,.corp: requests there silently bypass the proxy", "unset NO_PROXY"
+    )
+    assert statuses(list(checks.port_of_the_proxy(8080, {"NO_PROXY": "localhost"}))) == ["note"]
 
 
 def test_an_existing_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,8 +58,7 @@ def test_an_existing_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_place_for_the_ca_where_run_cannot_start_is_wrong(tmp_path: Path) -> None:
-    typo = checks.ca(tmp_path / "no" / "such")
-    assert (typo.status, "is that a typo?" in typo.what) == ("wrong", True)
+    assert checks.ca(tmp_path / "no" / "such").status == "wrong"
     environment.ensure_ca(tmp_path)
     (tmp_path / environment.KEY_FILE).unlink()
     assert checks.ca(tmp_path).status == "wrong"
@@ -73,7 +73,7 @@ def test_the_port_that_is_proposed_is_free() -> None:
     with socket.socket() as taken, socket.socket() as other:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        found = checks.port_of_the_proxy(taken.getsockname()[1], {})
+        (found,) = checks.port_of_the_proxy(taken.getsockname()[1], {})
         other.bind(("127.0.0.1", int(found.fix.split("-p ")[1].split()[0])))
 
 
@@ -129,18 +129,18 @@ def test_an_agent_that_is_unknown_or_not_there(tmp_path: Path) -> None:
 
 def test_looking_alone_starts_nothing(tmp_path: Path) -> None:
     agent(tmp_path, "claude", "touch started")
-    result = doctor(tmp_path, tmp_path / "conf", "--no-probe", NO_PROXY="api.openai.com")
+    result = doctor(tmp_path, tmp_path / "conf", "--no-probe", TOOLFIX_MODE="off")
     assert result.returncode == 1
-    assert "fix: unset NO_PROXY" in result.stdout
+    assert "fix: unset TOOLFIX_MODE" in result.stdout
     assert "Claude" not in result.stdout
 
 
 def test_a_home_that_cannot_be_written_is_one_sentence_and_not_well(tmp_path: Path) -> None:
     result = doctor(tmp_path, tmp_path / "no" / "such")
     assert result.returncode == 1
-    assert "wrong  there is no directory" in result.stdout
+    assert f"wrong  mitmproxy's CA cannot be made in {tmp_path}/no/such" in result.stdout
     assert "Traceback" not in result.stderr
-    assert result.stdout.endswith("1 problem\n")
+    assert result.stdout.endswith("2 problems\n")
 
 
 def test_agents_that_bypass_a_proxy_have_the_line_that_works(tmp_path: Path) -> None:

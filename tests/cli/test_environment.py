@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import click
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
@@ -56,7 +57,14 @@ def test_every_variable_of_the_measured_table_is_set() -> None:
     ],
 )
 def test_loopback_and_nothing_else_is_taken_out_of_no_proxy(before: str, after: str) -> None:
-    assert environment.without_loopback(before) == after
+    assert environment.without_loopback(before) == (after or None)
+
+
+def test_no_proxy_stays_only_where_an_outgoing_proxy_may_not_reach_what_is_in_it() -> None:
+    before = {"NO_PROXY": "localhost,.corp", "no_proxy": "127.0.0.1"}
+    assert environment.for_proxy(before, PROXY, TRUST)["NO_PROXY"] is None
+    behind = environment.for_proxy({**before, "https_proxy": "http://proxy.corp:3128"}, PROXY, TRUST)
+    assert (behind["NO_PROXY"], behind["no_proxy"]) == (".corp", None)
 
 
 def test_the_base_urls_of_reverse_mode_are_as_the_sdks_spell_them() -> None:
@@ -77,12 +85,12 @@ def test_the_base_urls_of_reverse_mode_are_as_the_sdks_spell_them() -> None:
     ],
 )
 def test_a_proxy_that_was_there_is_understood(environ: dict[str, str], url: str, credentials: str) -> None:
-    assert environment.upstream_proxy(environ) == environment.UpstreamProxy(url, credentials)
+    assert environment.upstream_proxy(environ) == (url, credentials)
 
 
 def test_no_proxy_is_no_proxy_and_a_socks_proxy_is_refused_without_its_password() -> None:
     assert environment.upstream_proxy({"HTTP_PROXY": "http://x:1", "HTTPS_PROXY": ""}) is None
-    with pytest.raises(environment.BadProxy) as bad:
+    with pytest.raises(click.UsageError) as bad:
         environment.upstream_proxy({"ALL_PROXY": "socks5://me:secret@x:1"})
     assert "secret" not in str(bad.value)
 

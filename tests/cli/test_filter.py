@@ -80,7 +80,7 @@ def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     assert "toolfix_mode='x' is not allowed" in complaint(toolfix("filter", "--set", "toolfix_mode=x"))
     assert "has no '='" in complaint(toolfix("filter", "--set", "toolfix_mode"))
     assert "there is no option 'nope'" in complaint(toolfix("filter", "--set", "nope=1"))
-    assert "cannot be read" in complaint(toolfix("filter", "--request", "/no/such/file"))
+    assert "'/no/such/file': No such file" in complaint(toolfix("filter", "--request", "/no/such/file"))
     assert "cannot be written" in toolfix("filter", "--report", "/no/such/dir/x").stderr.decode()
     assert "has neither" in complaint(toolfix("filter", "--jsonl", stdin=b"{}"))
     assert "is not base64" in complaint(toolfix("filter", "--jsonl", stdin=b'{"body_base64": "?"}'))

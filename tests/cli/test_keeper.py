@@ -3,57 +3,56 @@
 from __future__ import annotations
 
 import errno
+import os
 import queue
+import signal
 import socket
 import threading
-from typing import Any
+from pathlib import Path
 
 import click
 import pytest
 
-from toolcalls.cli.proxy_process import MAX_RESTARTS, Keeper, ProxyFailed, listen
+from toolcalls.cli import proxy_process
+from toolcalls.cli.proxy_process import MAX_RESTARTS, ProxyFailed, ProxyProcess, listen
 from toolcalls.policy import LOGGED
 
 PATIENCE = 60
-
-
-class Proxy:
-    """Stands for a mitmdump: ends when it is told to. `fails`: which of its starts fail."""
-
-    output = "[12:00:00.000] Error: address already in use\n"
-
-    def __init__(self, *fails: bool) -> None:
-        self.started: list[bool] = []
-        self.port = 0
-        self._fails = fails
-        self._ends: queue.Queue[int] = queue.Queue()
-
-    def start(self, *, at_once: bool) -> None:
-        fails = len(self.started) < len(self._fails) and self._fails[len(self.started)]
-        self.started.append(at_once)
-        self.port = 0 if fails else 1
-        if fails and at_once:
-            raise ProxyFailed(self.output)
-        if fails:
-            self.die(1)
-
-    def wait(self) -> int:
-        return self._ends.get(timeout=PATIENCE)
-
-    def die(self, status: int) -> None:
-        self._ends.put(status)
-
-    def stop(self) -> None:
-        self.die(0)
+CHILD = """
+import json, os, sys
+wanted = json.loads(os.environ["TOOLFIX_MITMDUMP"])
+with open({starts!r}, "a") as file:
+    print("lazy" if wanted["lazy"] else "at once", file=file)
+if "fails" in wanted["arguments"]:
+    sys.exit("[12:00:00.000] Error: address already in use")
+print("\\0listening on 4711", flush=True)
+sys.stdin.read()
+"""
 
 
 class Stage:
-    def __init__(self, *fails: bool) -> None:
-        self.proxy = Proxy(*fails)
-        self.listener = listen(0)
+    """A proxy whose mitmdump is a program that does nothing, and what is said of it."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str, lazy: bool = False) -> None:
+        self._starts = folder / "starts"
+        child = folder / "child.py"
+        child.write_text(CHILD.format(starts=str(self._starts)))
         self.said: queue.Queue[str] = queue.Queue()
-        proxy: Any = self.proxy
-        self.keeper = Keeper(proxy, self.listener, self.said.put)
+        monkeypatch.setattr(proxy_process, "CHILD", child)
+        monkeypatch.setattr(proxy_process, "remark", self.said.put)
+        self.listener = listen(0)
+        self.proxy = ProxyProcess(folder, arguments, script=None, listener=self.listener, lazy=lazy)
+
+    @property
+    def starts(self) -> list[str]:
+        return self._starts.read_text().splitlines()
+
+    def die(self, number: int) -> None:
+        for _ in range(6000):
+            if self.proxy.port:
+                break
+            threading.Event().wait(0.01)
+        os.kill(self.proxy.pid, number)
 
     def hear(self) -> str:
         return self.said.get(timeout=PATIENCE)
@@ -66,40 +65,37 @@ class Stage:
         return False
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_a_session_that_ends_stops_its_proxy_without_a_word(at_once: bool) -> None:
-    stage = Stage()
-    stage.keeper.start(at_once=at_once)
-    stage.keeper.stop()
-    assert stage.proxy.started == [at_once]
-    assert stage.said.empty() and stage.port_is_closed()
+@pytest.mark.parametrize("lazy", [False, True])
+def test_a_session_that_ends_stops_its_proxy_without_a_word(
+    lazy: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Stage(tmp_path, monkeypatch, lazy=lazy)
+    with stage.proxy as proxy:
+        assert lazy or proxy.port == 4711
+    assert lazy or stage.starts == ["at once"]
+    assert stage.said.empty() and proxy.wait(PATIENCE) == -signal.SIGTERM
 
 
-def test_it_comes_back_a_few_times_for_the_next_client() -> None:
-    stage = Stage()
-    stage.keeper.start(at_once=True)
-    for _ in range(MAX_RESTARTS):
-        stage.proxy.die(-9)
-        assert stage.hear().startswith("the proxy has ended (signal 9); answers under way are lost.")
-        assert stage.listener.fileno() > 0
-    stage.proxy.die(1)
-    assert stage.hear().endswith("ended (exit status 1); the agent's requests will fail from now on.")
-    assert stage.port_is_closed()
-    assert stage.proxy.started == [True, *[False] * MAX_RESTARTS]
-    stage.keeper.stop()
+def test_it_comes_back_a_few_times_for_the_next_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, monkeypatch)
+    with stage.proxy:
+        for _ in range(MAX_RESTARTS):
+            stage.die(signal.SIGKILL)
+            assert stage.hear().startswith("the proxy has ended (signal 9); answers under way are lost.")
+            assert stage.listener.fileno() > 0
+        stage.die(signal.SIGTERM)
+        assert stage.hear() == "the proxy has ended (signal 15); the agent's requests will fail from now on."
+        assert stage.port_is_closed()
+    assert stage.starts == ["at once", *["lazy"] * MAX_RESTARTS]
     assert stage.said.empty()
 
 
-def test_it_says_when_it_cannot_come_back() -> None:
-    stage = Stage(False, True)
-    stage.keeper.start(at_once=True)
-    stage.proxy.die(1)
-    stage.hear()
-    assert stage.hear() == (
-        "the proxy could not be started, so the agent's requests will fail: Error: address already in use."
-    )
-    assert stage.port_is_closed()
-    stage.keeper.stop()
+def test_it_says_why_it_cannot_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, monkeypatch, "fails", lazy=True)
+    with stage.proxy:
+        for _ in range(MAX_RESTARTS + 1):
+            assert stage.hear().startswith("the proxy has ended (Error: address already in use); ")
+        assert stage.port_is_closed()
 
 
 def test_of_an_option_that_is_wrong_the_sentence_is_found_whatever_its_words() -> None:
@@ -116,8 +112,8 @@ def test_a_port_that_the_system_refuses_is_one_sentence(monkeypatch: pytest.Monk
         listen(80)
 
 
-def test_a_first_start_that_fails_is_an_error() -> None:
-    stage = Stage(True)
-    with pytest.raises(ProxyFailed):
-        stage.keeper.start(at_once=True)
-    stage.keeper.stop()
+def test_a_first_start_that_fails_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage = Stage(tmp_path, monkeypatch, "fails")
+    with pytest.raises(ProxyFailed, match="address already in use"):
+        stage.proxy.start()
+    assert stage.said.empty()

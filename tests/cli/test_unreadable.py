@@ -20,14 +20,20 @@ def asked(*words: str) -> Result:
 def test_a_directory_that_may_not_be_read(
     command: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def denied(_path: Path) -> list[Path]:
-        raise PermissionError(13, "Permission denied")
+    def denied(path: Path) -> list[Path]:
+        raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(store, "find", denied)
     result = asked(*(word.replace("PLACE", str(tmp_path)) for word in command))
-    assert result.exit_code == 2
-    assert f"'{tmp_path}' cannot be read (Permission denied): name a readable directory." in result.output
+    assert result.exit_code == 1
+    assert f"{tmp_path} cannot be used (Permission denied)." in result.output
     assert isinstance(result.exception, SystemExit)
+
+
+def test_a_place_that_is_not_there_is_an_error_of_usage() -> None:
+    for words in (["report", "/no/such", "-o", "page.html"], ["replay", "/no/such"]):
+        result = asked(*words)
+        assert (result.exit_code, "'/no/such' does not exist." in result.output) == (2, True)
 
 
 def test_a_report_of_nothing_readable_is_an_error_and_writes_nothing(tmp_path: Path) -> None:
@@ -53,7 +59,7 @@ def test_run_and_proxy_where_the_ca_cannot_be_made(tmp_path: Path) -> None:
     for words, status in ((["run", "--set", place, "--", "true"], 125), (["proxy", "--set", place], 1)):
         result = asked(*words)
         assert result.exit_code == status, result.output
-        assert "cannot be read or made (Not a directory): name another place with --set confdir=DIR." in result.output
+        assert f"toolfix: {tmp_path}/file/conf cannot be used (Not a directory)." in result.output
         assert isinstance(result.exception, SystemExit)
 
 
@@ -87,4 +93,5 @@ def test_where_no_temporary_file_can_be_made_it_is_one_sentence(
     ):
         result = asked(*words)
         assert result.exit_code == status, result.output
-        assert "cannot make a temporary file (No such file or directory): set TMPDIR to a directory" in result.output
+        assert f"{tmp_path}/nowhere/toolfix-" in result.output
+        assert "cannot be used (No such file or directory)." in result.output

@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 
 from tests.upstream import Play, Upstream
-from toolcalls.cli.doctor import port_of_the_proxy
 
 from .running import PATIENCE, client_environment
 from .stage import CHAT, EVENT_STREAM, Plays, broken_call, request_body
@@ -140,16 +139,6 @@ def test_verbose_shows_every_call_and_no_header(
 def test_reverse_mode_names_the_base_url(confdir: Path, certificate: Path) -> None:
     with toolfix_proxy(confdir, certificate, "--mode", "reverse:http://localhost:9") as proxy:
         assert "such as /v1; no CA is needed" in proxy.hear("set the client's base URL to http://127.0.0.1:")
-
-
-def test_doctor_knows_a_proxy_of_its_own(confdir: Path, certificate: Path) -> None:
-    with toolfix_proxy(confdir, certificate) as proxy:
-        port = int(re.findall(r"--port (\d+)", proxy.hear("toolfix env --port "))[0])
-        found = port_of_the_proxy(port, {})
-    assert (found.status, found.fix) == ("ok", "")
-    assert (
-        found.what == f'toolfix proxy runs on port {port}; a shell uses it after eval "$(toolfix env --port {port})"'
-    )
 
 
 @pytest.mark.parametrize("words", [["--port", "{}"], ["--port={}"], ["--listen-port", "{}"], ["-p", "{}"]])

@@ -13,7 +13,7 @@ import pytest
 
 from tests.sampling import part
 from tests.upstream import play_recording
-from toolcalls.cli.demo import recordings_directory
+from toolcalls.cli import demo
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
@@ -178,7 +178,7 @@ TEXT |= {
 }
 
 # The session's proxy has the default options. Ollama's and Gemini's clients have files of their own.
-_ALL = [store.load(path) for path in store.find(recordings_directory())]
+_ALL = [store.load(path) for path in store.find(demo.RECORDINGS)]
 _PLAYED = [one for one in _ALL if one.suffix != ".jsonl" and one.protocol not in ("ollama", "gemini")]
 RECORDINGS = [recording for recording in _PLAYED if not recording.flow.get("policy")]
 UNTOUCHED = [recording for recording in RECORDINGS if recording.before == recording.after]

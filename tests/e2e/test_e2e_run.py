@@ -140,18 +140,6 @@ def test_whoever_has_a_call_refused_hears_where_the_reason_is(
     assert ": refused Bash: " in verbose.stderr
 
 
-@pytest.mark.parametrize(
-    ("option", "sentence"),
-    [
-        ("--report", "--report needs a file: write --report calls.html -- CMD"),
-        ("--record", "--record needs a directory: write --record recorded -- CMD"),
-    ],
-)
-def test_a_place_that_was_forgotten_is_asked_for(option: str, sentence: str, run: Run) -> None:
-    result = run("true", options=(option,))
-    assert (result.returncode, last_line(result)) == (2, f"Error: {sentence}")
-
-
 def test_what_is_recorded_is_where_it_says(
     run: Run, plays: Plays, upstream: Upstream, asked: str, tmp_path: Path
 ) -> None:

@@ -185,21 +185,19 @@ def test_after_a_version_or_a_help_nothing_is_said(run: Run, tmp_path: Path) -> 
         assert (result.returncode, result.stderr) == (4, "")
 
 
-@pytest.mark.parametrize(
-    ("environ", "named"),
-    [
-        ({"NO_PROXY": "localhost,.corp,api.openai.com"}, "NO_PROXY has .corp, api.openai.com"),
-        ({"no_proxy": ".openai.com"}, "no_proxy has .openai.com"),
-        ({"NO_PROXY": "*.local", "OPENAI_BASE_URL": "http://llm.local:8000/v1"}, "NO_PROXY has *.local"),
-        ({"NO_PROXY": "localhost,intranet.example"}, ""),
-    ],
-)
-def test_a_no_proxy_of_the_users_own_is_named(environ: dict[str, str], named: str, run: Run, tmp_path: Path) -> None:
+def test_behind_another_proxy_a_no_proxy_of_the_users_own_is_named(run: Run, tmp_path: Path) -> None:
     agent = program(tmp_path / "agent", "exit 3")
-    result = run(agent, options=("--host", "llm.corp"), **environ)
-    said = [f"toolfix: {named}: clients bypass the proxy there. Take it out."] if named else []
-    assert (result.returncode, result.stderr.splitlines()) == (3, [*said, NO_ANSWER])
-    assert run(agent, "--version", options=("--host", "llm.corp"), **environ).stderr == ""
+    environ = {"NO_PROXY": "localhost,.corp", "HTTPS_PROXY": "http://127.0.0.1:9"}
+    said = "toolfix: NO_PROXY has .corp: clients bypass the proxy there. Take out what has a model behind it."
+    result = run(agent, **environ)
+    assert (result.returncode, result.stderr.splitlines()) == (3, [said, NO_ANSWER])
+    assert run(agent, "--version", **environ).stderr == ""
+
+
+def test_without_another_proxy_no_host_bypasses_ours(run: Run, tmp_path: Path) -> None:
+    agent = program(tmp_path / "agent", 'echo "${NO_PROXY-unset} ${no_proxy-unset}"')
+    result = run(agent, NO_PROXY="localhost,.corp,api.openai.com", no_proxy="*")
+    assert (result.stdout, result.stderr.splitlines()) == ("unset unset\n", [NO_ANSWER])
 
 
 def test_an_agent_that_bypasses_proxies_gets_the_line_that_works_and_keeps_its_exit_status(

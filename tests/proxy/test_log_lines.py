@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -138,12 +139,14 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
         assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
 
 
-def test_recordings_that_somebody_else_made_show_nothing_invisible(capsys: pytest.CaptureFixture[str]) -> None:
+def test_recordings_that_somebody_else_made_show_nothing_invisible(monkeypatch: pytest.MonkeyPatch) -> None:
     for hostile in (ENCODABLE, HOSTILE):
-        replay._show(Path(hostile.replace("\0", "")), [f"-{hostile}", f"+{hostile}"])
-        said = capsys.readouterr()
+        recording = SimpleNamespace(directory=Path(hostile.replace("\0", "")))
+        replayed = SimpleNamespace(recording=recording, drift=[f"-{hostile}", f"+{hostile}"])
+        monkeypatch.setattr(replay, "_replayed", lambda _path, replayed=replayed: [replayed])
+        done = CliRunner().invoke(main, ["replay", ".", "--check"])
         # It colours the lines itself where it writes to a terminal.
-        assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+        assert done.exit_code == 1 and all(VISIBLE.fullmatch(line) for line in done.output.split("\n"))
 
 
 def test_why_arguments_are_refused_is_said_in_one_visible_line() -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -35,16 +33,14 @@ INTERRUPTED = 130
 """The exit status after Ctrl-C, the same as in shells."""
 
 
-@functools.cache
 def own_name() -> str:
-    """`toolfix` if it is installed or on the PATH; the script of the clone if that was started."""
-    environment = Path(sys.prefix)
-    script = environment.parent / "scripts" / "toolfix"
-    started = str(environment / "bin" / "toolfix") in sys.orig_argv[:3]
-    if not started or not script.is_file() or shutil.which("toolfix"):
-        return "toolfix"
-    near = os.path.relpath(script)
-    return str(script) if near.startswith("..") else near
+    """What starts this command again when it is pasted: scripts/toolfix says how it was started itself."""
+    return os.environ.get("TOOLFIX_STARTED_AS", "toolfix")
+
+
+def sentence_of(error: OSError) -> str:
+    what = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
+    return f"{what} ({error.strerror or error})."
 
 
 class _Commands(click.Group):
@@ -52,12 +48,14 @@ class _Commands(click.Group):
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Run a command. An error of the system becomes one sentence; Ctrl-C sets the exit status without a word."""
-        _open_what_is_closed()
+        for name in ("stdin", "stdout", "stderr"):
+            if getattr(sys, name) is None:
+                # The caller has closed it: nothing can be read there, and no output be written.
+                setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
         try:
             return super().main(*args, **{"prog_name": own_name(), **more})
         except OSError as error:
-            what = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
-            click.echo(f"toolfix: {what} ({error.strerror or error}).", err=True)
+            click.echo(f"toolfix: {sentence_of(error)}", err=True)
             # The rest of the buffers cannot be written either, and Python must not try it again when it exits.
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
             sys.exit(1)
@@ -81,14 +79,6 @@ class _Commands(click.Group):
         module = import_module(f".{_FILES.get(cmd_name, cmd_name)}", __name__)
         command: click.Command = getattr(module, cmd_name)
         return command
-
-
-def _open_what_is_closed() -> None:
-    """Open the standard streams that the caller has closed: nothing can be read there, and no output be written."""
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:
-            os.dup2(os.open(os.devnull, os.O_RDWR if name == "stderr" else os.O_RDONLY), number)
-            setattr(sys, name, open(number, "r" if name == "stdin" else "w", closefd=False))  # noqa: SIM115
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

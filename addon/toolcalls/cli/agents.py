@@ -8,7 +8,6 @@ and an empty home: nothing of the user's is read or written.
 from __future__ import annotations
 
 import shlex
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +15,6 @@ from pathlib import Path
 KEY = MODEL = "toolfix-probe"
 URL, PROMPT = "{{url}}", "{{prompt}}"
 """Stand for the server, without /v1, and for the prompt in a row."""
-
-PRIVATE_VARIABLES = (
-    "XDG_", "CLAUDE_", "CODEX_HOME", "OPENCODE_", "QWEN_", "GEMINI_", "PI_", "ANTHROPIC_", "OPENAI_", "GOOGLE_",
-    "AIDER_", "COPILOT_", "GH_TOKEN", "GITHUB_TOKEN", "CONTINUE_", "KILO_", "CLINE_", "FACTORY_", "VIBE_", "MISTRAL_",
-    "GROK_", "KIMI_",
-)  # fmt: skip
-"""The prefixes of variables that lead an agent to the user's own files or accounts."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -51,7 +43,6 @@ class Agent:
     environ: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     """The files in its home."""
-    note: str = ""
     bypass: str = ""
     """When the agent bypasses a proxy, as the rest of a sentence."""
     works: str = ""
@@ -153,7 +144,7 @@ model = "toolfix-probe"
 max_context_size = 100000
 """
 
-AGENTS = (
+_ROWS = (
     Agent(
         "Claude Code", "claude", _NPM + "@anthropic-ai/claude-code", "messages",
         f"-p {PROMPT} --model claude-sonnet-4-5 --dangerously-skip-permissions",
@@ -192,7 +183,7 @@ AGENTS = (
     Agent(
         "aider", "aider", "pipx install aider-chat", "chat",
         f"--model openai/{MODEL} --no-git --no-check-update --yes-always --no-show-model-warnings --message {PROMPT}",
-        {"OPENAI_API_BASE": _V1, "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false"}, note="it declares no tools",
+        {"OPENAI_API_BASE": _V1, "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false"},
     ),
     Agent(
         "Copilot CLI", "copilot", _NPM + "@github/copilot", "chat", f"-p {PROMPT} --allow-all-tools --no-auto-update",
@@ -241,17 +232,5 @@ AGENTS = (
     ),
 )  # fmt: skip
 
-
-def named(word: str) -> Agent | None:
-    """The agent with this name, or with this name of its command, whatever the case, spaces and hyphens."""
-    wanted = _folded(word)
-    return next((agent for agent in AGENTS if wanted in {_folded(agent.name), agent.binary}), None)
-
-
-def installed(environ: Mapping[str, str]) -> list[Agent]:
-    """The agents whose command is on the PATH."""
-    return [agent for agent in AGENTS if shutil.which(agent.binary, path=environ.get("PATH"))]
-
-
-def _folded(word: str) -> str:
-    return word.lower().replace("-", "").replace(" ", "")
+AGENTS = {agent.binary: agent for agent in _ROWS}
+"""The agents by the name of their command."""

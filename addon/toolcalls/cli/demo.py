@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
+import re
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any, Final
@@ -29,13 +30,9 @@ TELLING: Final = {
 }
 """The recordings that are played if none is named, each with a caption."""
 
-SHIPPED: Final = Path(__file__).resolve().parents[1] / "shipped"
-"""The folder of the package that contains them, in an installation."""
-
-
-def recordings_directory() -> Path:
-    """The folder of the recordings: `recordings/` in a clone; in an installation a folder of the package."""
-    return SHIPPED if SHIPPED.is_dir() else SHIPPED.parents[2] / "recordings"
+_SHIPPED: Final = Path(__file__).resolve().parents[1] / "shipped"
+RECORDINGS: Final = _SHIPPED if _SHIPPED.is_dir() else _SHIPPED.parents[2] / "recordings"
+"""The folder of the recordings: `recordings/` in a clone; in an installation a folder of the package."""
 
 
 @click.command()
@@ -47,7 +44,7 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
 
     They go through a real mitmdump; nothing leaves this machine.
     """
-    loaded = map(store.load, store.find(recordings_directory()))
+    loaded = map(store.load, store.find(RECORDINGS))
     # The demo asks over HTTP, so it cannot play the recording of a WebSocket (`toolfix replay` can).
     recordings = {recording.name: recording for recording in loaded if recording.suffix != ".jsonl"}
     if listed:
@@ -61,7 +58,7 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
             raise click.UsageError(f"there is no recording {name!r} to play: see {own_name()} demo --list.")
     wanted = recordings if everything else names or TELLING
     chosen = [recordings[name] for name in wanted if name in recordings]
-    with inputs.temporary_folder("toolfix-demo-") as folder:
+    with tempfile.TemporaryDirectory(prefix="toolfix-demo-", ignore_cleanup_errors=True) as folder:
         wrong = _play(chosen, Path(folder))
     click.echo(f"\nThrough a real mitmdump: {len(chosen) - wrong} of {len(chosen)} as expected")
     if wanted is TELLING:
@@ -89,39 +86,25 @@ def _play(recordings: list[Recording], folder: Path) -> int:
         for options, group in by_options.items():
             # Each recording is a session of its own: reasoning of one must not be given back in the next. mitmproxy
             # takes each option once.
-            alone = {"toolfix_reasoning": "off", **dict(options)}
-            words = [word for name, text in alone.items() for word in ("--set", f"{name}={text}")]
+            words = inputs.set_arguments({"toolfix_reasoning": "off", **dict(options)}.items())
             with ProxyProcess(folder, (*words, *upstream.for_proxy)) as proxy:
                 for recording in group:
                     url = f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}"
                     received = ask(proxy.port, url, recording.request or b"{}", proxy.ca)
-                    right = _is_right(recording, received, upstream.requests[-1].body)
+                    # A request may need earlier refusals or reasoning, which this proxy does not know.
+                    comparable = not (recording.refusals or recording.given_back)
+                    expected = recording.request_after or recording.request or b"{}"
+                    right = received == recording.after
+                    right = right and (upstream.requests[-1].body == expected or not comparable)
                     wrong += not right
                     show(next(numbers), recording, right=right)
     return wrong
-
-
-def _is_right(recording: Recording, received: bytes, asked: bytes) -> bool:
-    """Whether the client and the upstream got what the recording says."""
-    if received != recording.after:
-        return False
-    # This proxy does not know earlier refusals or reasoning, so a request that needs them cannot be compared.
-    return bool(recording.refusals or recording.given_back) or asked == (
-        recording.request_after or recording.request or b"{}"
-    )
 
 
 # The screen
 
 _LABEL = 9
 _COLOURS = {"refused": "yellow", "mended": "green", "unchanged": "cyan"}
-_ALIKE = 0.6
-"""Texts that are less similar than this are different texts, not one text with some changes."""
-
-
-def columns() -> int:
-    """The width of the output: that of the terminal, within limits; 80 in a pipe."""
-    return max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
 
 
 def _verdict(recording: Recording) -> str:
@@ -133,19 +116,24 @@ def _verdict(recording: Recording) -> str:
 
 def show(number: int, recording: Recording, *, right: bool) -> None:
     """Show a caption with the result, and of an answer what the model sent and what the agent got."""
+    width = max(60, min(100, shutil.get_terminal_size((80, 24)).columns))
     verdict = _verdict(recording) if right else "NOT AS EXPECTED"
     caption = TELLING.get(recording.name, recording.name)
-    space = " " * max(1, columns() - len(caption) - len(verdict) - 4)
+    space = " " * max(1, width - len(caption) - len(verdict) - 4)
     colour = _COLOURS.get(verdict, "red")
     click.echo(f"{number}  {click.style(caption, bold=True)}{space}{click.style(verdict, fg=colour)}")
     if recording.name not in TELLING:
         click.echo(f"   {recording.flow.get('title', '')}")
     sent, got = _sides(recording, recording.calls or [])
-    remark = "  (the agent rejects it, and the model tries again)" if verdict == "refused" else ""
-    for who, text, other, colour in (("model", sent, got, "red"), ("agent", got, sent, "green")):
+    room = width - _LABEL
+    for who, text, colour in (("model", sent, "red"), ("agent", got, "green")):
         if text:
-            shown = _coloured(text, other, colour)
-            click.echo(f"   {click.style(who.ljust(_LABEL - 3), dim=True)}{shown}{remark if who == 'agent' else ''}")
+            line = text if len(text) <= room else text[: room - 1] + "…"
+            if sent != got:
+                line = click.style(line, fg=colour)
+            if who == "agent" and verdict == "refused":
+                line += "  (the agent rejects it, and the model tries again)"
+            click.echo(f"   {click.style(who.ljust(_LABEL - 3), dim=True)}{line}")
 
 
 def _sides(recording: Recording, calls: Sequence[dict[str, Any]]) -> tuple[str, str]:
@@ -162,51 +150,12 @@ def _sides(recording: Recording, calls: Sequence[dict[str, Any]]) -> tuple[str, 
     return " ".join(sent.split()), got
 
 
-_TEXTS = {"content", "text", "delta", "delta_content", "edit_content"}
-_CALLS = {"tool_calls", "functionCall", "input", "arguments", "args"}
-"""Keys of the protocols: what holds text, and what holds none although there may be such keys in it."""
+_TEXT = re.compile(rb'"(?:content|text|delta|delta_content|edit_content)":\s*("(?>[^"\\]|\\.)*+")')
+_NO_TEXT = re.compile(rb'"type":\s*"[\w.]+\.(?:done|completed|arguments\.delta)"')
+"""What holds text, in any protocol; and events that repeat the text, or hold none although they have such keys."""
 
 
 def _text_in(body: bytes) -> str:
     """The text of an answer, whatever its protocol."""
-    texts: list[str] = []
-    for line in (body, *body.splitlines()):
-        try:
-            texts += _texts(json.loads(line.removeprefix(b"data:")))
-        except ValueError:
-            continue
-    return "".join(texts)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
-    # An event at the end of something repeats its text.
-    elif isinstance(value, dict) and not str(value.get("type")).endswith((".done", ".completed", "arguments.delta")):
-        for key, inner in value.items():
-            if key in _TEXTS and isinstance(inner, str):
-                yield inner
-            elif key not in _CALLS:
-                yield from _texts(inner)
-
-
-def _coloured(text: str, other: str, colour: str) -> str:
-    """As much of the text as fits on a line, with the parts in colour that the other text does not have.
-
-    If the texts differ a lot, that is everything behind their common beginning.
-    """
-    room = columns() - _LABEL
-    fits = text if len(text) <= room else text[: room - 1]
-    matcher = difflib.SequenceMatcher(None, text, other, autojunk=False)
-    if matcher.ratio() > _ALIKE:
-        shared = [(block.a, block.size) for block in matcher.get_matching_blocks()]
-    else:
-        pairs = enumerate(zip(text, other, strict=False))
-        shared = [(0, next((at for at, (one, two) in pairs if one != two), 0)), (len(text), 0)]
-    out, at = "", 0
-    for start, size in shared:
-        changed = fits[at:start]
-        out += (click.style(changed, fg=colour) if changed else "") + fits[start : start + size]
-        at = start + size
-    return out + ("…" if len(fits) < len(text) else "")
+    lines = (line for line in body.splitlines() if not _NO_TEXT.search(line))
+    return "".join(json.loads(text, strict=False) for line in lines for text in _TEXT.findall(line))

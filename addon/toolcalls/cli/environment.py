@@ -27,7 +27,6 @@ import certifi
 import click
 
 from ..proxy.advice import CA_VARIABLES, HTTPS_PROXIES, NODE
-from ..proxy.hosts import LLM_HOSTS
 from . import inputs
 from .proxy_process import SCRIPT
 
@@ -56,10 +55,12 @@ def original(environ: Mapping[str, str]) -> dict[str, str]:
 
 def for_proxy(environ: Mapping[str, str], proxy_url: str, trusted: Trust) -> Changes:
     """Everything that a client needs to find the proxy and to trust it."""
+    # Our proxy reaches what clients would reach directly, except through an outgoing proxy.
+    outgoing = any(environ.get(name) for name in HTTPS_PROXIES)
     return {
         **dict.fromkeys(PROXY_VARIABLES, proxy_url),
         **dict.fromkeys(ALL_PROXY),
-        **{name: without_loopback(environ.get(name, "")) or None for name in NO_PROXY},
+        **{name: without_loopback(environ.get(name, "")) if outgoing else None for name in NO_PROXY},
         **dict.fromkeys(CA_VARIABLES, str(trusted.bundle)),
         NODE: str(trusted.node),
         "NODE_USE_ENV_PROXY": "1",
@@ -81,80 +82,42 @@ def applied(environ: Mapping[str, str], changes: Changes) -> dict[str, str]:
     return {name: value for name, value in merged.items() if value is not None}
 
 
-# NO_PROXY
-
-_LOOPBACK = {"", "localhost", "localhost.localdomain", "0.0.0.0", "::1"}
-
-
-def is_loopback(entry: str) -> bool:
-    """Whether this entry of NO_PROXY is this machine. `*` includes this machine."""
-    name = entry.lower().lstrip("*.[").partition("]")[0].partition("/")[0]
-    host = name if name.startswith(":") else name.partition(":")[0]
-    numbers = host.startswith("127") and not host.strip("0123456789.*")
-    return host in _LOOPBACK or host.endswith(".localhost") or numbers
+_LOOPBACK = re.compile(
+    r"\*|(.*[.*])?localhost(\.localdomain)?(:\d+)?|127[\d.*]*(/\d+)?(:\d+)?|0\.0\.0\.0|\[?::1\]?(:\d+)?",
+    re.IGNORECASE,
+)
+"""The entries of NO_PROXY that mean this machine: `*` includes it."""
 
 
-def entries_of(no_proxy: str) -> list[str]:
-    return [entry.strip() for entry in no_proxy.split(",") if entry.strip()]
-
-
-def without_loopback(no_proxy: str) -> str:
+def without_loopback(no_proxy: str) -> str | None:
     """The list without the entries that make clients bypass the proxy for a server on this machine."""
-    return ",".join(entry for entry in entries_of(no_proxy) if not is_loopback(entry))
-
-
-def hiding_models(environ: Mapping[str, str], name: str, hosts: Sequence[str] = ()) -> list[str]:
-    """The entries of a NO_PROXY variable that cover a model: these hosts, the known ones, those of the base URLs."""
-    bases = [split_url(environ.get(variable, "")).hostname or "" for variable in BASE_URLS]
-    known = [host.lower().lstrip("+*.") for host in (*LLM_HOSTS, *hosts, *filter(None, bases))]
-    return [
-        entry
-        for entry in entries_of(environ.get(name, ""))
-        if not is_loopback(entry) and any(_covers(entry, host) for host in known)
-    ]
-
-
-def _covers(entry: str, host: str) -> bool:
-    name = entry.lower().lstrip("*.").partition(":")[0]
-    return bool(name) and (host == name or host.endswith(f".{name}"))
+    entries = filter(None, map(str.strip, no_proxy.split(",")))
+    return ",".join(entry for entry in entries if not _LOOPBACK.fullmatch(entry)) or None
 
 
 # The proxy that the user's environment already names
 
 
-@dataclass(slots=True, frozen=True)
-class UpstreamProxy:
-    url: str
-    """Without credentials."""
-    credentials: str = ""
-
-
-class BadProxy(click.UsageError):
-    """The proxy that the environment names cannot be used; the message says why."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(f"{why} Unset it, or run toolfix in a shell without it.")
-
-
-def upstream_proxy(environ: Mapping[str, str]) -> UpstreamProxy | None:
-    """The proxy that the environment names for HTTPS, if any. Raises `BadProxy` if it cannot be used."""
+def upstream_proxy(environ: Mapping[str, str]) -> tuple[str, str] | None:
+    """The URL of the proxy that the environment names for HTTPS, if any, and the user name and password for it."""
     name = next((name for name in HTTPS_PROXIES if environ.get(name)), "")
     if not name:
         return None
     text = environ[name]
     parts = split_url(text if "://" in text else f"http://{text}")
+    why = ""
     # A word alone is a mistake more often than a host: such a host has a scheme or a port with it.
     if not parts.hostname or ("." not in parts.netloc and not parts.port and "://" not in text):
-        raise BadProxy(f"{name} is not the URL of a proxy, such as http://proxy.example.com:3128.")
-    if parts.scheme not in {"http", "https"}:
+        why = "is not the URL of a proxy, such as http://proxy.example.com:3128"
+    elif parts.scheme not in {"http", "https"}:
         shown = f"{parts.scheme}://{parts.hostname}"
-        raise BadProxy(
-            f"{name} names the proxy {shown}, which toolfix cannot use: only http:// and https:// proxies work."
-        )
+        why = f"names the proxy {shown}, which toolfix cannot use: only http:// and https:// proxies work"
+    if why:
+        raise click.UsageError(f"{name} {why}. Unset it, or run toolfix in a shell without it.")
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
     credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
-    return UpstreamProxy(f"{parts.scheme}://{host}:{port}", credentials)
+    return f"{parts.scheme}://{host}:{port}", credentials
 
 
 def split_url(text: str) -> SplitResult:
@@ -200,7 +163,7 @@ def ensure_ca(confdir: Path) -> Path:
     if ca.is_file():
         refuse_damage(confdir)
         return ca
-    confdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    confdir.mkdir(mode=0o700, exist_ok=True)
     # Loaded here, because it takes a quarter of a second and the CA is made only once.
     from mitmproxy.certs import CertStore
 
@@ -218,7 +181,7 @@ def refuse_damage(confdir: Path) -> None:
     key = confdir / KEY_FILE
     pem = key.read_bytes() if key.is_file() else b""
     if pem and (b"PRIVATE KEY-----" not in pem or not certificates(pem)):
-        raise OSError(errno.EINVAL, f"{KEY_FILE} is damaged: delete it")
+        raise OSError(errno.EINVAL, "it is damaged: delete it", str(key))
 
 
 def expiry(ca: Path) -> datetime:
@@ -229,19 +192,13 @@ def expiry(ca: Path) -> datetime:
 
 def system_roots() -> list[bytes]:
     """The roots of this machine; if the system has no file of them, those of certifi, which mitmproxy installs."""
-    paths = ssl.get_default_verify_paths()
-    for candidate in (paths.openssl_cafile, *_SYSTEM_BUNDLES):
-        if found := _read(candidate):
-            return found + _keychain_roots()
-    return _keychain_roots() + _read(certifi.where())
-
-
-def _keychain_roots() -> list[bytes]:
-    """The roots in the keychains of macOS, which are the only place for a company's CA there."""
-    if platform.system() != "Darwin":
-        return []
-    command = ["security", "find-certificate", "-a", "-p", *_KEYCHAINS]
-    return certificates(subprocess.run(command, capture_output=True, check=False).stdout)
+    files = (ssl.get_default_verify_paths().openssl_cafile, *_SYSTEM_BUNDLES, certifi.where())
+    roots = next(filter(None, map(_read, files)), [])
+    if platform.system() == "Darwin":
+        # The keychains are the only place for a company's CA there.
+        command = ["security", "find-certificate", "-a", "-p", *_KEYCHAINS]
+        roots += certificates(subprocess.run(command, capture_output=True, check=False).stdout)
+    return roots
 
 
 def _read(path: str) -> list[bytes]:
@@ -255,7 +212,7 @@ def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
     """Write the bundle and the file for Node into the folder. The CAs that the user's variables name are kept."""
     ours = certificates(ca.read_bytes())
     own = [pem for name in CA_VARIABLES for pem in _read(environ.get(name, ""))]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     return Trust(
         bundle=_written(folder / "toolfix-bundle.pem", [*system_roots(), *own, *ours]),
         node=_written(folder / "toolfix-node.pem", [*_read(environ.get(NODE, "")), *ours]),
@@ -267,18 +224,6 @@ def _written(path: Path, pems: Sequence[bytes]) -> Path:
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
         file.write(b"\n".join([*dict.fromkeys(pems), b""]))
     return Path(file.name).replace(path)
-
-
-def trust_for_clients(
-    confdir: Path, folder: Path, environ: Mapping[str, str], option: str = "--set confdir=DIR"
-) -> Trust:
-    """The files for clients, in this folder, with the CA of mitmproxy's confdir; one sentence if that fails."""
-    with inputs.explained(
-        f"mitmproxy's CA in {confdir} cannot be read or made",
-        f"name another place with {option}.",
-        click.ClickException,
-    ):
-        return prepare(folder, ensure_ca(confdir), environ)
 
 
 # The commands
@@ -303,23 +248,16 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
 
     Start the proxy itself with: toolfix proxy
     """
-    reader = shell or Path(os.environ.get("SHELL", "")).name
-    if reader in {"csh", "tcsh"}:
-        raise click.UsageError(
-            f"there are no lines for {reader}: use toolfix run -- CMD, or name another with --shell."
-        )
     before = original(os.environ)
     if unset:
         changes: Changes = {name: before.get(name) if BEFORE in os.environ else None for name in VARIABLES}
         changes[BEFORE] = None
     else:
-        if not confdir.parent.is_dir():
-            raise click.UsageError(f"--confdir {confdir}: there is no directory {confdir.parent}. Is that a typo?")
-        trusted = trust_for_clients(confdir, confdir, before, "--confdir DIR")
+        trusted = prepare(confdir, ensure_ca(confdir), before)
         changes = for_proxy(before, f"http://127.0.0.1:{port}", trusted)
         changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
-    line = _fish if reader == "fish" else _posix
-    click.echo("\n".join(line(name, value) for name, value in changes.items()))
+    fish = (shell or Path(os.environ.get("SHELL", "")).name) == "fish"
+    click.echo("\n".join((_fish if fish else _posix)(name, value) for name, value in changes.items()))
 
 
 def _posix(name: str, value: str | None) -> str:

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
@@ -27,7 +27,7 @@ from ..shown import LINE, shown
 from ..sizes import MOST_CALLS, LimitReached
 from ..tools.declared import Tool, Tools
 from . import inputs
-from .inputs import must
+from .inputs import Settings, must
 
 _MOST_REASONS = 5
 """How many refused calls are named; the report has all."""
@@ -39,10 +39,17 @@ _TOOL = "tool"
 @click.option(
     "--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="The protocol of the body."
 )
-@click.option("--request", "request_file", metavar="FILE", help="The request body: its tools guide the mending.")
-@click.option("--chunk-size", type=click.IntRange(min=1), metavar="N", help="Feed the body in chunks of N bytes.")
-@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_shape=false.")
-@click.option("--report", metavar="FILE", help="Write the outcome of each call there, as JSON.")
+@click.option(
+    "--request", metavar="FILE", type=click.File("rb"), help="The request body: its tools guide the mending."
+)
+@click.option("--chunk-size", type=click.IntRange(1), metavar="N", help="Feed the body in chunks of N bytes.")
+@inputs.SETTINGS
+@click.option(
+    "--report",
+    metavar="FILE",
+    callback=inputs.writable_file,
+    help="Write the outcome of each call there, as JSON.",
+)
 @click.option(
     "--jsonl",
     is_flag=True,
@@ -51,10 +58,10 @@ _TOOL = "tool"
 @click.argument("words", nargs=-1, metavar="< FILE")
 def filter(
     protocol: str,
-    request_file: str | None,
+    request: BinaryIO | None,
     chunk_size: int | None,
-    settings: tuple[str, ...],
-    report: str | None,
+    settings: Settings,
+    report: Path | None,
     jsonl: bool,
     words: tuple[str, ...],
 ) -> None:
@@ -64,15 +71,13 @@ def filter(
     """
     inputs.refuse_words("filter", words)
     policy = inputs.policy_from(settings)
-    if report:
-        inputs.refuse_unwritable("--report", Path(report))
     if jsonl:
         inputs.each_line(partial(_filter_line, settings))
         return
-    request = inputs.read_file(request_file, "the request") if request_file else b""
-    if request_file and decode(request) is None:
-        raise click.UsageError(f"the request {request_file!r} is not a JSON object.")
-    answer = _answer(protocol, request, policy)
+    asked = request.read() if request else b""
+    if request and decode(asked) is None:
+        raise click.UsageError(f"the request {request.name!r} is not a JSON object.")
+    answer = _answer(protocol, asked, policy)
     before = inputs.read_stdin()
     after = mend_whole(answer, before, chunk_size or 0)
     # Behind the body on a terminal, the summary has a line of its own.
@@ -83,7 +88,7 @@ def filter(
         inputs.remark(sentence)
     _warn(answer)
     if report:
-        store.private_report(Path(report), store.pretty(store.calls_json(answer.outcomes)))
+        store.private_report(report, store.pretty(store.calls_json(answer.outcomes)))
     if not before:
         sys.exit(1)
 
@@ -111,15 +116,15 @@ def _warn(answer: Response) -> None:
         inputs.remark(f"over a limit ({limit}): the rest passed unchanged.")
 
 
-def _filter_line(settings: tuple[str, ...], entry: dict[str, Any]) -> dict[str, Any]:
+def _filter_line(settings: Settings, entry: dict[str, Any]) -> dict[str, Any]:
     protocol, size, request, own = (entry.get(key) for key in ("protocol", "chunk_size", "request", "set"))
     protocol, size = protocol or AUTO, size or 0
     must(protocol in PROTOCOLS, f": protocol {protocol!r} is not one of {', '.join(PROTOCOLS)}.")
     must(isinstance(size, int) and size >= 0, ': "chunk_size" is not a number of bytes.')
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
     values = own.items() if isinstance(own, dict) else ()
-    own_settings = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in values]
-    answer = _answer(protocol, text.encode(), inputs.policy_from((*settings, *own_settings)))
+    own_settings = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in values]
+    answer = _answer(protocol, text.encode(), inputs.policy_from([*settings, *own_settings]))
     body = mend_whole(answer, _body(entry), size)
     _warn(answer)
     try:
@@ -143,37 +148,38 @@ def _body(entry: dict[str, Any]) -> bytes:
 # The arguments of one call
 
 
-def _reason(_context: click.Context, _option: click.Parameter, word: str | None) -> str | None:
-    if word is not None and Finish.of(word) is Finish.UNKNOWN:
-        raise click.UsageError(f"--finish {word!r} is no reason why a model stops: use stop, tool_calls, length …")
-    return word
-
-
 @click.command()
-@click.option("--schema", metavar="FILE", help="JSON schema of the arguments: shapes are mended too.")
 @click.option(
-    "--finish", metavar="REASON", callback=_reason, help="Why the model stopped: stop, tool_calls, length …"
+    "--schema",
+    metavar="FILE",
+    type=click.File("rb"),
+    help="JSON schema of the arguments: shapes are mended too.",
 )
+@click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
 @click.option(
     "--jsonl", is_flag=True, help='Read many, one JSON object per line: {"id", "input", "schema"?, "finish"?}'
 )
 @click.argument("words", nargs=-1, metavar="< FILE")
-def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
+def repair(schema: BinaryIO | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
     """Mend the arguments of a tool call.
 
     Reads them on standard input and prints strict JSON. If it refuses, it prints the reason and exits with 1;
     with --jsonl the reason is in the line, and the exit status 0.
     """
     inputs.refuse_words("repair", words)
+    if finish is not None and Finish.of(finish) is Finish.UNKNOWN:
+        raise click.UsageError(f"--finish {finish!r} is no reason why a model stops: use stop, tool_calls, length …")
     if jsonl:
         inputs.each_line(_repair_line)
         return
+    declared = decode(schema.read()) if schema else None
+    if schema and declared is None:
+        raise click.UsageError(f"the schema {schema.name!r} is not a JSON object.")
     try:
         text = inputs.read_stdin().decode("utf-8")
     except UnicodeDecodeError as error:
         inputs.remark(f"refused: the input is not UTF-8 (byte {error.start}).")
         sys.exit(1)
-    declared = _read_schema(schema) if schema else None
     outcome = mend(text, declared, finish)
     if outcome.status == "refused":
         why = shown(outcome.reason, LINE)
@@ -188,7 +194,7 @@ def repair(schema: str | None, finish: str | None, jsonl: bool, words: tuple[str
     inputs.remark(f"mended: {', '.join(outcome.steps)}." if outcome.steps else "unchanged: this is valid JSON.")
 
 
-def mend(text: str, schema: Any = None, finish: Any = None) -> Outcome:
+def mend(text: str, schema: Any = None, finish: str | None = None) -> Outcome:
     """Mend one text in the same steps as a call of an answer; a refusal is reported, not replaced by a fallback."""
     tools = Tools([Tool(_TOOL, schema)]) if isinstance(schema, dict) else Tools()
     mender = Mender(tools, Policy(fallback="original", preflight=False), Ids())
@@ -208,13 +214,3 @@ def _repair_line(entry: dict[str, Any]) -> dict[str, Any]:
     known = {"id": entry.get("id"), "status": outcome.status}
     arguments, why = (None, {"reason": outcome.reason}) if refused else (outcome.arguments, {})
     return {**known, "arguments": arguments, "steps": list(outcome.steps), **why}
-
-
-def _read_schema(path: str) -> Any:
-    try:
-        schema = json.loads(inputs.read_file(path, "the schema"))
-    except ValueError as error:
-        raise click.UsageError(f"the schema {path!r} is not JSON ({error}).") from None
-    if not isinstance(schema, dict):
-        raise click.UsageError(f"the schema {path!r} is not a JSON object.")
-    return schema

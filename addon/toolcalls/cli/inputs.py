@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shlex
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,37 @@ from . import own_name
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
 DEFAULT_PORT = 8080
+
+Settings = Sequence[tuple[str, str]]
+"""The name and the value of each `--set K=V`; K is the name of a mitmproxy option."""
+
+
+def read_settings(_context: object, _option: object, texts: Sequence[str]) -> Settings:
+    for text in texts:
+        if "=" not in text:
+            raise click.UsageError(f"--set {text!r} has no '=': write --set {text}=VALUE.")
+    return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
+
+
+def writable_file(_context: object, option: click.Parameter, text: str | None) -> Path | None:
+    """The file of a report. At the end of the work it would be too late to find that it cannot be written."""
+    if text is None:
+        return None
+    # click takes the dashes of `--report -- CMD` for the value.
+    file = Path("" if text == "--" else text).absolute()
+    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
+        raise click.UsageError(f"{option.opts[0]} {text} cannot be written: name a file in an existing directory.")
+    return file
+
+
+SETTINGS = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="K=V",
+    callback=read_settings,
+    help="An option, such as toolfix_shape=false.",
+)
 PORT = click.option(
     "--port",
     type=click.IntRange(1, 65535),
@@ -37,41 +66,11 @@ CONFDIR = click.option(
     callback=lambda _context, _option, text: Path(text or DEFAULT_CONFDIR).expanduser().absolute(),
     help="Where mitmproxy keeps its CA.",
 )
-"""Options of `env` and `doctor`."""
-
-_COMMAND = re.compile(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)")
 
 
 def spelled(line: str) -> str:
     """The line, with `toolfix` replaced by the name that works when it is pasted."""
-    return _COMMAND.sub(lambda _: own_name(), line)
-
-
-@contextlib.contextmanager
-def explained(what: str, advice: str, kind: type[click.ClickException] = click.UsageError) -> Iterator[None]:
-    """Make one sentence of an error of the system: what cannot be done, why not, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        raise kind(f"{what} ({error.strerror}): {advice}") from None
-
-
-def read_file(path: str, what: str) -> bytes:
-    with explained(f"{what} {path!r} cannot be read", "name a readable file."):
-        return Path(path).read_bytes()
-
-
-def refuse_unwritable(option: str, file: Path) -> None:
-    """Raise an error if a report cannot be written there: at the end of the work it would be too late."""
-    if file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK):
-        raise click.UsageError(f"{option} {file} cannot be written: name a file in an existing directory.")
-
-
-def temporary_folder(prefix: str) -> tempfile.TemporaryDirectory[str]:
-    """A private folder that is removed at the end of the command."""
-    advice = "set TMPDIR to a directory that you can write to."
-    with explained("cannot make a temporary file", advice, click.ClickException):
-        return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
+    return re.sub(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)", lambda _: own_name(), line)
 
 
 def refuse_words(command: str, words: Sequence[str]) -> None:
@@ -97,38 +96,35 @@ def remark(sentence: str) -> None:
         os.dup2(os.open(os.devnull, os.O_RDWR), 2)
 
 
-def policy_from(settings: Sequence[str]) -> Policy:
-    """The policy from the environment and from `--set K=V`, which wins; K is the name of a mitmproxy option."""
-    texts = from_environment(os.environ)
+def policy_from(settings: Settings) -> Policy:
+    """The policy from the environment and from `--set`, which wins."""
     try:
         check_variables(os.environ)
-        for setting in settings:
-            name, equals, value = setting.partition("=")
-            if not equals:
-                raise BadOption(f"--set {setting!r} has no '=': write --set {name}=VALUE.")
-            texts[name] = value
-        return make_policy(read_options(texts))
+        return make_policy(read_options({**from_environment(os.environ), **dict(settings)}))
     except BadOption as bad:
         raise click.UsageError(str(bad)) from None
 
 
-def check_ours(settings: Sequence[str]) -> None:
+def check_ours(settings: Settings) -> None:
     """Check our own options before a proxy is started with them."""
-    policy_from([text for text in settings if "=" not in text or is_ours(text.partition("=")[0])])
+    policy_from([setting for setting in settings if is_ours(setting[0])])
 
 
-def values_of(name: str, settings: Sequence[str]) -> list[str]:
-    """The values of all `--set NAME=…`."""
-    return [value for known, _, value in (setting.partition("=") for setting in settings) if known == name]
+def values_of(name: str, settings: Settings) -> list[str]:
+    return [value for known, value in settings if known == name]
 
 
-def unless_set(ours: Mapping[str, str], settings: Sequence[str]) -> list[str]:
-    """mitmproxy's arguments for our options, but for those that the user sets: mitmproxy accepts each only once."""
-    named = {setting.partition("=")[0] for setting in settings}
-    return [word for name, value in ours.items() if name not in named for word in ("--set", f"{name}={value}")]
+def unless_set(ours: Mapping[str, str], settings: Settings) -> Settings:
+    """Our settings, but for those that the user sets: mitmproxy accepts each only once."""
+    return [setting for setting in ours.items() if setting[0] not in dict(settings)]
 
 
-def confdir_of(settings: Sequence[str]) -> Path:
+def set_arguments(settings: Iterable[tuple[str, str]]) -> list[str]:
+    """mitmproxy's arguments for these settings."""
+    return [word for name, value in settings for word in ("--set", f"{name}={value}")]
+
+
+def confdir_of(settings: Settings) -> Path:
     """The directory in which mitmproxy keeps its CA."""
     return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import io
 import logging
 import os
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,12 +19,12 @@ from types import FrameType
 
 import click
 
-from ..policy import BadOption, read_options
 from ..proxy import session_summary
 from ..proxy.session_summary import Summary
-from . import agents, environment, inputs
-from .inputs import remark, spelled
-from .proxy_process import SCRIPT, Keeper, ProxyProcess, listen
+from . import environment, inputs, sentence_of
+from .agents import AGENTS
+from .inputs import Settings, remark, spelled
+from .proxy_process import SCRIPT, ProxyProcess, listen
 
 OUR_OWN_FAULT, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 """Exit statuses: if the proxy, not the command, is at fault, as of `timeout` and `env`; and as of a shell."""
@@ -34,35 +33,66 @@ LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_SENTENCES = 5
 
 
+def _server(_context: object, _option: object, url: str | None) -> tuple[str, str] | None:
+    """The server behind the reverse proxy, and the path of its base URL."""
+    if url is None:
+        return None
+    parts = environment.split_url(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
+
+
 @dataclass(slots=True, frozen=True)
 class RunOptions:
     """The options of the command."""
 
     record: str | None
-    report: str | None
+    report: Path | None
     observe: bool
     hosts: tuple[str, ...]
-    reverse: str | None
+    reverse: tuple[str, str] | None
     port: int
-    settings: tuple[str, ...]
+    settings: Settings
     verbose: bool
 
+    def check(self) -> None:
+        """Refuse what cannot work, before anything is started."""
+        mode = dict(self.settings).get("toolfix_mode", "observe")
+        if self.observe and mode != "observe":
+            raise click.UsageError(f"--observe and --set toolfix_mode={mode} contradict each other: leave one out.")
+        # click takes the dashes of `--record -- CMD` for the value.
+        if self.record in ("", "--"):
+            raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
+        inputs.check_ours([*self.settings, ("toolfix_hosts", self.all_hosts)])
+
     @property
-    def target(self) -> Path | None:
-        """The file of the report."""
-        return Path(self.report).absolute() if self.report else None
+    def all_hosts(self) -> str:
+        """The value of `toolfix_hosts`: what --set names, and what --host adds."""
+        added = [f"+{host.lstrip('+')}" for host in self.hosts]
+        return ",".join([*inputs.values_of("toolfix_hosts", self.settings), *added])
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--record", metavar="DIR", help="Record every answer, before and after, into this directory.")
-@click.option("--report", metavar="FILE.html", help="Write one page about every call when the command ends.")
+@click.option(
+    "--report",
+    metavar="FILE.html",
+    callback=inputs.writable_file,
+    help="Write one page about every call when the command ends.",
+)
 @click.option("--observe", is_flag=True, help="Change nothing, and report what would have been mended.")
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host to intercept.")
-@click.option("--reverse", metavar="URL", help="For clients that ignore proxies: serve URL at a local base URL.")
+@click.option(
+    "--reverse",
+    metavar="URL",
+    callback=_server,
+    help="For clients that ignore proxies: serve URL at a local base URL.",
+)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="The proxy's port; a free one by default."
 )
-@click.option("--set", "settings", multiple=True, metavar="K=V", help="An option, such as toolfix_mode=observe.")
+@inputs.SETTINGS
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log, with every call, on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
 def run(command: tuple[str, ...], **given: object) -> None:
@@ -72,87 +102,54 @@ def run(command: tuple[str, ...], **given: object) -> None:
     passes on signals and the exit status of the command. If HTTPS_PROXY names a proxy, requests go through it.
     """
     options = RunOptions(**given)  # type: ignore[arg-type]
-    _check(command, options)
+    if not command:
+        raise click.UsageError(spelled("name the command to run: toolfix run -- claude"))
+    options.check()
     environ = environment.original(os.environ)
     way_out = _way_out(options, environ)
-    if shutil.which(command[0], path=environ.get("PATH")) is None:
-        if "/" in command[0] and Path(command[0]).exists():
-            remark(f"{command[0]!r} cannot be started (Permission denied).")
-            sys.exit(NOT_EXECUTABLE)
-        remark(f"there is no command {command[0]!r}: is it installed and on the PATH?")
-        sys.exit(NOT_FOUND)
     try:
-        with inputs.temporary_folder("toolfix-") as folder:
+        with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
             status = _run(command, options, environ, way_out, Path(folder))
     except click.ClickException as problem:
         remark(problem.message)
         status = OUR_OWN_FAULT
+    except OSError as error:
+        remark(sentence_of(error))
+        status = OUR_OWN_FAULT
     sys.exit(status)
-
-
-def _check(command: tuple[str, ...], options: RunOptions) -> None:
-    """Refuse what cannot work. At the end of a long session it would be too late to find a typo."""
-    if not command:
-        raise click.UsageError(spelled("name the command to run: toolfix run -- claude"))
-    modes = inputs.values_of("toolfix_mode", options.settings)
-    if options.observe and any(mode != "observe" for mode in modes):
-        raise click.UsageError(f"--observe and --set toolfix_mode={modes[-1]} contradict each other: leave one out.")
-    for name, value, example in (
-        ("--report", options.report, "a file: write --report calls.html"),
-        ("--record", options.record, "a directory: write --record recorded"),
-    ):
-        # click takes the dashes of `--report -- CMD` for the value.
-        if value is not None and (not value or value.startswith("-")):
-            raise click.UsageError(f"{name} needs {example} -- CMD")
-    if options.record and Path(options.record).is_file():
-        raise click.UsageError(f"--record {options.record} is a file: name a directory.")
-    if options.target:
-        inputs.refuse_unwritable("--report", options.target)
-    for host in options.hosts:
-        try:
-            read_options({"toolfix_hosts": _added(host)})
-        except BadOption:
-            name = environment.split_url(host).hostname or "llm.example.com"
-            raise click.UsageError(f"--host {host!r} is not a host name: write --host {name}") from None
-    inputs.check_ours(options.settings)
 
 
 def _run(
     command: tuple[str, ...], options: RunOptions, environ: dict[str, str], way_out: list[str], folder: Path
 ) -> int:
     confdir = inputs.confdir_of(options.settings)
+    trusted = environment.prepare(folder, environment.ensure_ca(confdir), environ)
     recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
-    trusted = environment.trust_for_clients(confdir, folder, environ)
     summary = folder / "summary"
-    child = Child()
-    listener = listen(options.port)
-    process = ProxyProcess(
-        confdir,
-        [*_settings(options, trusted, recorded), *way_out],
-        environment={session_summary.VARIABLE: str(summary)},
-        sink=sys.stderr.write if options.verbose else lambda _: None,
-        listener=listener,
-    )
-    keeper = Keeper(process, listener, remark)
-    try:
-        # What cannot be checked here must not fail in the middle of the session.
-        unchecked = [text for text in options.settings if not text.startswith(("toolfix_", "confdir="))]
-        configured = any((confdir / name).exists() for name in ("config.yaml", "config.yml"))
-        keeper.start(at_once=bool(unchecked or configured or recorded or options.verbose))
-        if options.reverse:
-            changes = environment.for_reverse(environ, keeper.url, _reverse(options.reverse)[1])
-            base = changes["OPENAI_BASE_URL"]
-            remark(f"{base} forwards to {options.reverse}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
-        else:
-            changes = environment.for_proxy(environ, keeper.url, trusted)
-        status = child.run(command, environment.applied(environ, changes))
-    finally:
-        keeper.stop()
+    # What cannot be checked here must not fail in the middle of the session.
+    unchecked = any(name != "confdir" and not name.startswith("toolfix_") for name, _ in options.settings)
+    configured = any((confdir / name).exists() for name in ("config.yaml", "config.yml"))
+    with listen(options.port) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        proxy = ProxyProcess(
+            confdir,
+            [*_arguments(options, trusted, recorded), *way_out],
+            environment={session_summary.VARIABLE: str(summary)},
+            sink=sys.stderr.write if options.verbose else lambda _: None,
+            listener=listener,
+            lazy=not (unchecked or configured or recorded or options.verbose),
+        )
+        with proxy:
+            if options.reverse:
+                server, path = options.reverse
+                changes = environment.for_reverse(environ, url, path)
+                base = changes["OPENAI_BASE_URL"]
+                remark(f"{base} forwards to {server}{path}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
+            else:
+                changes = environment.for_proxy(environ, url, trusted)
+            status = _run_command(command, environment.applied(environ, changes))
     session = session_summary.read(summary)
-    where = _report(session, options, recorded)
-    asks_nothing = bool({"-h", "--help", "-v", "-V", "--version"} & set(command))
-    bypassed = "" if asks_nothing else _bypassed(session, command, options, environ)
-    _tell(session, where, bypassed, explained=options.verbose, asks_nothing=asks_nothing)
+    _tell(session, command, options, _places(session, options, recorded), changes)
     return status
 
 
@@ -162,91 +159,84 @@ def _run(
 def _way_out(options: RunOptions, environ: dict[str, str]) -> list[str]:
     """mitmdump's arguments for where requests go from the proxy."""
     upstream = environment.upstream_proxy(environ)
+    if options.reverse and upstream:
+        raise click.UsageError(
+            f"--reverse cannot go through the proxy {upstream[0]} of the environment: unset HTTPS_PROXY first."
+        )
     if options.reverse:
-        if upstream:
-            raise click.UsageError(
-                f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
-            )
-        return ["--mode", f"reverse:{_reverse(options.reverse)[0]}"]
+        return ["--mode", f"reverse:{options.reverse[0]}"]
     if not upstream:
         return []
-    credentials = ["--set", f"upstream_auth={upstream.credentials}"] if upstream.credentials else []
-    return ["--mode", f"upstream:{upstream.url}", "-s", str(LOOPBACK_DIRECT), *credentials]
+    url, credentials = upstream
+    login = ["--set", f"upstream_auth={credentials}"] if credentials else []
+    return ["--mode", f"upstream:{url}", "-s", str(LOOPBACK_DIRECT), *login]
 
 
-def _settings(options: RunOptions, trusted: environment.Trust, recorded: Path | None) -> list[str]:
-    """mitmdump's arguments for our options and the user's."""
-    hosts = [*inputs.values_of("toolfix_hosts", options.settings), *map(_added, options.hosts)]
+def _arguments(options: RunOptions, trusted: environment.Trust, recorded: Path | None) -> list[str]:
+    """mitmdump's arguments for our settings and the user's."""
     ours = {
         "ssl_verify_upstream_trusted_ca": str(trusted.bundle),
         "toolfix_record": str(recorded or ""),
-        "toolfix_hosts": ",".join(hosts),
+        "toolfix_hosts": options.all_hosts,
         "toolfix_mode": "observe" if options.observe else "",
         "termlog_verbosity": "debug" if options.verbose else "",
     }
     # Every proxy gets its confdir separately.
-    theirs = [setting for setting in options.settings if not setting.startswith(("confdir=", "toolfix_hosts="))]
+    theirs = [setting for setting in options.settings if setting[0] not in {"confdir", "toolfix_hosts"}]
     needed = inputs.unless_set({name: value for name, value in ours.items() if value}, theirs)
-    return [*needed, *(word for setting in theirs for word in ("--set", setting))]
-
-
-def _added(host: str) -> str:
-    return f"+{host.lstrip('+')}"
-
-
-def _reverse(url: str) -> tuple[str, str]:
-    """The server behind the reverse proxy, and the path of its base URL."""
-    parts = environment.split_url(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
+    return inputs.set_arguments([*needed, *theirs])
 
 
 # What the user is told
 
 
-def _report(session: Summary, options: RunOptions, recorded: Path | None) -> str:
+def _places(session: Summary, options: RunOptions, recorded: Path | None) -> str:
     """Write the report, and say where the report and the recordings are."""
     places = []
-    if options.target and recorded:
+    if options.report and recorded:
         # Loaded here, because it imports the engine, which `run` does not need otherwise.
         from ..recording.report import write_report
 
         try:
-            write_report(recorded, options.target)
-            places.append(f"report at {options.target}")
+            write_report(recorded, options.report)
+            places.append(f"report at {options.report}")
         except Exception as error:  # A failed report must not change the exit status of the command.
-            remark(f"the report {options.target} could not be written ({error}).")
+            remark(f"the report {options.report} could not be written ({error}).")
     if options.record:
         places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
     return ", ".join(places)
 
 
-def _bypassed(session: Summary, command: Sequence[str], options: RunOptions, environ: Mapping[str, str]) -> str:
-    """How the command may have bypassed the proxy, if no answer came through it."""
-    if session.answers or session.warnings or options.reverse:
-        return ""
-    for name in environment.NO_PROXY:
-        if hidden := environment.hiding_models(environ, name, options.hosts):
-            return f"{name} has {', '.join(hidden)}: clients bypass the proxy there. Take it out."
-    known = agents.named(Path(command[0]).stem)
-    return f"{known.name} {known.bypass}. This works: {spelled(known.works)}" if known and known.bypass else ""
-
-
-def _tell(session: Summary, where: str, bypassed: str, *, explained: bool, asks_nothing: bool) -> None:
+def _tell(
+    session: Summary, command: Sequence[str], options: RunOptions, places: str, changes: environment.Changes
+) -> None:
     """Say what was mended, or why there was no answer. After `claude --version` there is nothing to say."""
+    asks_nothing = bool({"-h", "--help", "-v", "-V", "--version"} & set(command))
     sentences = session.warnings[:SHOWN_SENTENCES]
+    summary = "no answer from a model went through the proxy"
     if session.answers:
         summary = session.sentence()
-        if session.refused and not (where or explained):
+        if session.refused and not (places or options.verbose):
             summary += " (why: run it with -v, or --report calls.html)"
     else:
-        sentences += [*session.reasons[:SHOWN_SENTENCES], *filter(None, [bypassed])]
-        summary = "no answer from a model went through the proxy"
-        if asks_nothing and not (sentences or where):
+        sentences += session.reasons[:SHOWN_SENTENCES]
+        if not (asks_nothing or session.warnings or options.reverse):
+            sentences += _bypasses(command, changes)
+        if asks_nothing and not (sentences or places):
             return
-    for sentence in (*sentences, f"{summary}: {where}" if where else summary):
+    for sentence in (*sentences, f"{summary}: {places}" if places else summary):
         remark(sentence)
+
+
+def _bypasses(command: Sequence[str], changes: environment.Changes) -> list[str]:
+    """How the command may have bypassed the proxy."""
+    for name in environment.NO_PROXY:
+        if changes[name]:
+            return [
+                f"{name} has {changes[name]}: clients bypass the proxy there. Take out what has a model behind it."
+            ]
+    known = AGENTS.get(Path(command[0]).stem)
+    return [f"{known.name} {known.bypass}. This works: {spelled(known.works)}"] if known and known.bypass else []
 
 
 # The command: as if it had been started directly, with the terminal, the signals and its own exit status
@@ -255,34 +245,33 @@ _FROM_THE_KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
 _PASSED_ON = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
 
-class Child:
-    """The command and its signals: from its creation on, none of them ends this process."""
+def _run_command(command: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Run the command, pass signals on to it, and return its exit status; 128+n if signal n ended it."""
+    process: subprocess.Popen[bytes] | None = None
+    early: list[int] = []
 
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._early: list[int] = []
-        for number in (*_FROM_THE_KEYBOARD, *_PASSED_ON):
-            # A signal that is ignored, as under nohup, stays ignored in the command. Handlers are not inherited.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, self._pass_on)
-
-    def run(self, command: Sequence[str], environ: Mapping[str, str]) -> int:
-        """Run the command and return its exit status; 128+n if signal n ended it."""
-        try:
-            self._process = subprocess.Popen(command, env=environ)
-        except OSError as error:
-            remark(f"{command[0]!r} cannot be started ({error.strerror}).")
-            return NOT_FOUND if error.errno == errno.ENOENT else NOT_EXECUTABLE
-        for number in self._early:
-            self._process.send_signal(number)
-        status = self._process.wait()
-        return status if status >= 0 else 128 - status
-
-    def _pass_on(self, number: int, _frame: FrameType | None) -> None:
-        if self._process is None:
-            self._early.append(number)
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        if process is None:
+            early.append(number)
         elif number not in _FROM_THE_KEYBOARD or not _terminal_is_ours():
-            self._process.send_signal(number)
+            process.send_signal(number)
+
+    for number in (*_FROM_THE_KEYBOARD, *_PASSED_ON):
+        # A signal that is ignored, as under nohup, stays ignored in the command. Handlers are not inherited.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, pass_on)
+    try:
+        process = subprocess.Popen(command, env=environ)
+    except FileNotFoundError:
+        remark(f"there is no command {command[0]!r}: is it installed and on the PATH?")
+        sys.exit(NOT_FOUND)
+    except OSError as error:
+        remark(f"{command[0]!r} cannot be started ({error.strerror}).")
+        sys.exit(NOT_EXECUTABLE)
+    for signum in early:
+        process.send_signal(signum)
+    status = process.wait()
+    return status if status >= 0 else 128 - status
 
 
 def _terminal_is_ours() -> bool:
@@ -301,10 +290,7 @@ _WORDY = re.compile(r"-v+|--verb(?:o|os|ose)?")
 """mitmdump's own meaning of it also prints every request with its headers, keys included, whatever else is set."""
 _PORT = re.compile(r"^--port(?==|$)")
 """mitmdump's `--listen-port`, under the name that `toolfix run` has for it."""
-_NO_PORT = re.compile(
-    r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): (?:\[errno \d{1,4}\] )?(address already in use|permission denied)"
-)
-"""Since Python 3.13 the message repeats the number of the error."""
+_NO_PORT = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): .{0,20}(address already in use|permission denied)")
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
@@ -317,20 +303,14 @@ def proxy(options: tuple[str, ...]) -> None:
     --set toolfix_mode=observe. The log has one line for each mended call, and a summary at the end; -v adds
     mitmproxy's own log, and every call, but no headers.
     """
-    settings = [value for option, value in pairwise(options) if option == "--set"]
-    settings += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
+    words = [value for option, value in pairwise(options) if option == "--set"]
+    words += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
+    settings = inputs.read_settings(None, None, words)
     inputs.check_ours(settings)
     confdir = inputs.confdir_of(settings)
-    trusted = environment.trust_for_clients(confdir, confdir / "toolfix-proxy", environment.original(os.environ))
-    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
-    quiet = [option for option in options if not _WORDY.fullmatch(option)]
-    if len(quiet) < len(options):
-        ours["termlog_verbosity"] = "debug"
-    else:
-        # Do not log every connection that opens or closes.
-        logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    arguments = ["--listen-host", "127.0.0.1", "-s", str(SCRIPT), *inputs.unless_set(ours, settings)]
-    arguments += [_PORT.sub("--listen-port", option) for option in quiet]
+    ca = environment.ensure_ca(confdir)
+    trusted = environment.prepare(confdir / "toolfix-proxy", ca, environment.original(os.environ))
+    arguments = _alone(options, settings, trusted)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Each line reaches a file or a journal at once.
         sys.stdout.reconfigure(line_buffering=True)
@@ -338,13 +318,11 @@ def proxy(options: tuple[str, ...]) -> None:
     sys.argv[0] = "toolfix proxy"
     from mitmproxy.tools.main import mitmdump
 
-    with inputs.temporary_folder("toolfix-") as folder:
+    hint = _Hint("".join(f" --confdir {shlex.quote(text)}" for text in inputs.values_of("confdir", settings)[-1:]))
+    logging.getLogger().addHandler(hint)
+    with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
         summary = Path(folder) / "summary"
         os.environ.setdefault(session_summary.VARIABLE, str(summary))
-        hint = _Hint(
-            "".join(f" --confdir {shlex.quote(text)}" for text in inputs.values_of("confdir", settings)[-1:])
-        )
-        logging.getLogger().addHandler(hint)
         try:
             status = mitmdump(arguments)
         except SystemExit as wrong:
@@ -354,6 +332,19 @@ def proxy(options: tuple[str, ...]) -> None:
     if session.answers:
         remark(session.sentence())
     sys.exit(status)
+
+
+def _alone(options: Sequence[str], settings: Settings, trusted: environment.Trust) -> list[str]:
+    """mitmdump's arguments: the user's, and ours."""
+    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
+    quiet = [_PORT.sub("--listen-port", option) for option in options if not _WORDY.fullmatch(option)]
+    if len(quiet) < len(options):
+        ours["termlog_verbosity"] = "debug"
+    else:
+        # Do not log every connection that opens or closes.
+        logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
+    needed = inputs.set_arguments(inputs.unless_set(ours, settings))
+    return ["--listen-host", "127.0.0.1", "-s", str(SCRIPT), *needed, *quiet]
 
 
 class _Hint(logging.Handler):
@@ -372,12 +363,11 @@ class _Hint(logging.Handler):
             taken = found[2] == "address already in use"
             why = "is taken: name another with --port." if taken else f"cannot be used: {found[2]}."
             remark(f"port {found[1]} {why}")
-        if not (found := _LISTENING.search(said)):
-            return
-        port = found[1]
-        if "reverse proxy" in said:
-            hint = f"set the client's base URL to http://127.0.0.1:{port} plus its path, such as /v1; no CA is needed"
-        else:
+        if found := _LISTENING.search(said):
+            port = found[1]
             options = f"{'' if port == '8080' else f' --port {port}'}{self._confdir}"
             hint = f'in another terminal: eval "$(toolfix env{options})", then start the agent there'
-        remark(spelled(hint))
+            if "reverse proxy" in said:
+                url = f"http://127.0.0.1:{port}"
+                hint = f"set the client's base URL to {url} plus its path, such as /v1; no CA is needed"
+            remark(spelled(hint))

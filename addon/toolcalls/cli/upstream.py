@@ -10,15 +10,13 @@ import http.client
 import ssl
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 
-@dataclass(slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A request that reached the upstream."""
 
     method: str
@@ -26,8 +24,7 @@ class Seen:
     body: bytes
 
 
-@dataclass(slots=True)
-class Play:
+class Play(NamedTuple):
     """An answer. Each chunk is sent in one write."""
 
     chunks: Sequence[bytes]
@@ -45,9 +42,8 @@ class Upstream(ThreadingHTTPServer):
         self.handler = handler
         self.requests: list[Seen] = []
         self.url = f"https://localhost:{self.server_port}"
-        self.for_proxy = (
-            "--set", "connection_strategy=lazy", "--map-remote", f"|{self.url}|http://localhost:{self.server_port}",
-        )  # fmt: skip
+        mapped = f"|{self.url}|http://localhost:{self.server_port}"
+        self.for_proxy = ("--set", "connection_strategy=lazy", "--map-remote", mapped)
         """The arguments of the mitmdump that leads to it."""
 
     def __enter__(self) -> Upstream:
