@@ -62,11 +62,6 @@ class Alike:
         self._behind: list[bytes] = []
         """What stands behind the piece, each behind such a value."""
 
-    @property
-    def varies(self) -> bool:
-        """Whether such events differ in more than the piece."""
-        return bool(self._before or self._behind)
-
     def learn(self, raw: bytes, piece: str) -> None:
         """An event says nothing but this piece."""
         self._begin = self._end = b""

@@ -8,10 +8,9 @@ waits. What waits is one list (`waiting.py`), and behind it the reason; how the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from .answer_text import AnswerText, Found
+from .answer_text import AnswerText
 from .calls import Call, are_certain, assemble, look_complete
 from .finish_reason import End, FinishWords
 from .live import Live, as_they_came
@@ -19,51 +18,53 @@ from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.mender import Mender
 from .outcome import Outcome
-from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought, source_of
+from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought
 from .policy import Policy
 from .reasons import CUT_BEFORE, CUT_INSIDE
 from .request.request import Request
 from .sent import Sent
 from .sizes import MOST_CALLS, LimitReached
-from .tail import Tail
-from .waiting import Waiting, Written, in_order
+from .waiting import Tail, Waiting, in_order
 
 _HALF_END = ",\x1a"
 """The end of a refused call of which the client has the beginning, in a block: Anthropic's Python SDK reads half an
 object as if it were complete, but not this."""
 
 
-class ProtocolTraits(Protocol):
-    """What an answer has to know of its protocol's class: `protocols/protocol.py` says what it means."""
+class Traits:
+    """What an answer has to know of its protocol."""
 
     words: FinishWords
-    needs_ids: bool
-    safe_ids: bool
-    passes_calls: bool
-    text_needs_reason: bool
-    one_block: bool
+    """The protocol's reasons to stop."""
+    needs_ids = True
+    """A call that came without an id gets one."""
+    safe_ids = False
+    """Ids are in the alphabet of Messages."""
+    passes_calls = True
+    """A whole call that is valid passes as it came. If not, it is written, because its place is its number."""
+    text_needs_reason = False
+    """A complete answer has a known reason to stop. Without one, a call that was written as text stays text."""
+    one_block = False
+    """Clients have only one block open at a time."""
 
 
 class Answer:
     """The state of one answer."""
-
-    drops_space = True
-    """White space behind a call, in a block, is dropped: hosts refuse a block of nothing else in a request."""
 
     def __init__(
         self,
         request: Request,
         policy: Policy,
         mender: Mender,
-        traits: type[ProtocolTraits],
+        traits: type[Traits],
         tail: Tail,
         choice: Any = None,
     ) -> None:
         """`choice`: which of several answers this is."""
-        self._policy, self._mender, self._traits, self.tail = policy, mender, traits, tail
+        self._policy, self._mender, self._traits, self._tail = policy, mender, traits, tail
         self._tools, self.needs_ids, self._choice = request.tools, traits.needs_ids, choice
-        self.text = AnswerText(request, policy, mender.searched)
-        self._waiting = Waiting(tail, choice)
+        self._waiting = Waiting(tail, choice, in_blocks=traits.one_block)
+        self.text = AnswerText(request, policy, mender.searched, self._waiting)
         self._stop: Stop | None = None
         """The reason, which waits behind all of it."""
         self._behind: list[Other] = []
@@ -75,8 +76,6 @@ class Answer:
         self.end = End(traits.words, request.limit)
         self._block: Slot = None
         """The slot of the block that is open, if it is no call: calls do not split it."""
-        self._open = 0
-        """How many of the calls that wait have begun and not ended, by events of their own."""
         self._named: set[tuple[Slot, str]] = set()
         """The places and ids of all fragments with a name: an answer has only so many calls."""
         self._once = Sent(request.tools)
@@ -90,10 +89,11 @@ class Answer:
         self._notes: list[str] = []
         self.call_refused = False
         """One of the calls that were decided last was refused."""
-        self.other_calls = False
-        """The answer has calls that pass as they came, of tools that are not the client's to run."""
-        self.passed = False
-        """The client has a call of one of its own tools that passed as it came."""
+
+    @property
+    def reason_waits(self) -> bool:
+        """Whether a reason to stop waits."""
+        return self._stop is not None
 
     @property
     def holds_call(self) -> bool:
@@ -102,12 +102,7 @@ class Answer:
     @property
     def has_calls(self) -> bool:
         """Whether the client has a call of this answer, or one waits."""
-        return bool(self.sent or self.holds_call)
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is missing in what the client has, once all that waited has gone."""
-        return bool(self.sent or self.end.reasons) and not (self.end.broken or self.end.left_alone)
+        return bool(self.sent or self._waiting.fragments or self._waiting.written)
 
     @property
     def has_work(self) -> bool:
@@ -115,24 +110,9 @@ class Answer:
         return bool(self.has_calls or self.end.reasons or self._waiting.texts)
 
     @property
-    def nothing_held(self) -> bool:
-        """Whether nothing waits, and no text is the beginning of a call."""
-        return not (self.has_work or self.went_on_after_reason) and self.text.rests
-
-    @property
-    def reason_waits(self) -> bool:
-        """Whether a reason to stop waits."""
-        return self._stop is not None
-
-    @property
-    def holds_call_or_reason(self) -> bool:
-        """Whether a call or a reason to stop waits."""
-        return bool(self._waiting.fragments) or self.reason_waits
-
-    @property
     def _undecided(self) -> bool:
         """Whether what follows decides if text, or the end of the reasoning, is a call."""
-        return self.text.undecided or (self.text.reasoning_undecided and not self.has_calls)
+        return self.text.undecided(alone=not self.has_calls)
 
     @property
     def _calls_may_go(self) -> bool:
@@ -145,45 +125,38 @@ class Answer:
         """Take a part; the parts that go now."""
         if isinstance(part, Other) and (part.quiet or part.waits) and not (part.begins or part.ends):
             return self._take_quiet(part)
-        begins = part.begins if isinstance(part, Fragment) else True
-        before = self._go_on() if begins and self._waiting.fragments and self._proves_complete(part) else []
+        out: list[Part] = []
+        more = isinstance(part, Fragment) and not part.begins
+        if self._waiting.fragments and not more and self._proves_complete(part):
+            # The model went on, so it had ended its calls; but it may have left out a bracket.
+            for fragment in self._waiting.fragments:
+                fragment.followed = fragment.followed or fragment.ends
+            out = [*self.text.release(), *self._decide(Finish.UNKNOWN)]
         if self._stop is not None and not isinstance(part, Stop):
             self.went_on_after_reason = True
-            before += self._pop_behind()
-        out = self._take_fragment(part) if isinstance(part, Fragment) else self._take(part)
-        out = self._let_reason_go(part, out) if self._stop is not None else out
-        return [*before, *out] if before else out
-
-    def _take(self, part: Part) -> list[Part]:
+            out += self._pop_behind()
         match part:
+            case Fragment():
+                out += self._take_fragment(part)
             case Text():
-                return self._heard(self._take_text(part))
+                out += self.text.feed(part)
             case Thought():
                 self.text.think(part.text)
-                idle = part.text.isspace() and self.text.undecided
-                return [part] if idle else [*self._released(self.text.release()), part]
+                idle = part.text.isspace() and self.text.undecided(alone=False)
+                out += [part] if idle else [*self.text.release(), part]
             case Other():
-                return self._take_other(part)
+                out += self._take_other(part)
             case Stop():
-                return self._take_stop(part)
-        return [part]
-
-    def _take_text(self, part: Text) -> list[Part]:
-        waits = self._waiting.texts
-        found = self.text.feed(part.text, part.slot) if part.text or waits else [""]
-        if not waits and found == [part.text]:
-            return [part]
-        self._waiting.add(part)
-        return self._waiting.release(found, part.slot, drops_space=self.drops_space)
-
-    def _released(self, found: Found) -> list[Part]:
-        """The parts that go, now that the search has told what is text."""
-        return self._heard(self._waiting.release(found, self.text.slot, drops_space=self.drops_space))
+                out += self._take_stop(part)
+            case _:
+                out.append(part)
+        return self._heard(out) if self._policy.null_content else out
 
     def _heard(self, parts: list[Part]) -> list[Part]:
         """What the client gets of this: no text if the answer has a call (`toolfix_null_content`), but for blocks."""
-        silent = self._policy.null_content and self.has_calls and self.text.slot is None
-        return [part for part in parts if not isinstance(part, Text)] if silent else parts
+        if not (self._policy.null_content and self.has_calls):
+            return parts
+        return [part for part in parts if not isinstance(part, Text) or part.slot is not None]
 
     def _proves_complete(self, part: Part) -> bool:
         """Whether a part shows that the calls before it are complete. A reason says itself how they ended."""
@@ -198,47 +171,36 @@ class Answer:
         if isinstance(part, Fragment):
             # A block that began and ended without input, and now one with the same id, which brings the input.
             again = part.key and part.key == fragments[-2:][0].key
-            return last.ends and self._open == 0 and not (self._undecided or again)
+            return self._waiting.ended and not (self._undecided or again)
         if isinstance(part, Stop) or (isinstance(part, Other) and part.ends):
             return False
         # Some servers never end a block.
-        return last.whole or self.ended or (begins and are_certain(fragments, self._tools, ended=False))
+        return last.whole or self._waiting.ended or (begins and are_certain(fragments, self._tools, ended=False))
 
     def sent_at(self, slot: Slot) -> Call | None:
         """The last call at this slot, if the client has it and none waits there."""
         waits = any(one.slot == slot for one in self._waiting.fragments)
         return None if waits else self._once.last_at(slot)
 
-    @property
-    def ended(self) -> bool:
-        """Whether calls wait, and all of them have ended."""
-        return bool(self._waiting.fragments) and self._waiting.fragments[-1].ends and self._open <= 0
-
-    def _go_on(self) -> list[Part]:
-        """The model went on, so it had ended its calls; but it may have left out a bracket."""
-        for fragment in self._waiting.fragments:
-            fragment.followed = fragment.followed or fragment.ends
-        return [*self._released(self.text.release()), *self._decide(Finish.UNKNOWN)]
-
     def _take_other(self, part: Other) -> list[Part]:
         if part.ends:
             self._block = None if self._block == part.slot else self._block
-            found = self.text.end(part.slot)
-            if found is None:
+            before = self.text.end(part.slot)
+            if before is None:
                 self._waiting.add(part)
                 return self._certain()
-            return [*self._released(found), part, *self._certain()]
-        before = self._released(self.text.end_block()) if part.begins else []
+            return [*before, part, *self._certain()]
+        before = self.text.end_block() if part.begins else []
         self._block = part.slot if part.begins else self._block
         self.end.cut_off = self.end.cut_off or part.refusal
-        return [*before, *self._released(self.text.show(part)), part]
+        return [*before, *self.text.show(part), part]
 
     def _take_quiet(self, part: Other) -> list[Part]:
         """Take what says nothing about the answer: it goes at once, but does not overtake a reason. What `waits` goes
         behind all that waits now."""
         if self._stop is not None and not self.went_on_after_reason:
             self._behind.append(part)
-            self.tail.keep(part)
+            self._tail.keep(part)
         elif part.waits and (self._waiting.texts or (self.holds_call and not part.of_text)):
             self._waiting.add(part)
         else:
@@ -248,20 +210,20 @@ class Answer:
     def _pop_behind(self) -> list[Part]:
         behind, self._behind = self._behind, []
         for part in behind:
-            self.tail.let_go(part)
+            self._tail.let_go(part)
         return [*behind]
 
     def _take_fragment(self, part: Fragment) -> list[Part]:
-        if not part.arguments and part.empty:
+        says = part.arguments or part.id or part.name or part.body or part.refusal or part.given is not None
+        if not (says or part.begins or part.ends):
             return []
-        out = self._released(self.text.end_block()) if (part.begins or part.whole) and not self._undecided else []
+        out = self.text.end_block() if (part.begins or part.whole) and not self._undecided else []
         if part.name:
             self._named.add((part.slot, part.key))
             if len(self._named) > MOST_CALLS:
                 raise LimitReached
         part.answer_id, part.number = self.id, len(self._waiting.fragments)
         self.end.went_on = self.end.went_on or (bool(self.end.reasons) and not part.whole)
-        self._open += part.begins - part.ends
         self._waiting.add(part)
         if self.live is not None:
             piece = self.live.take(
@@ -269,73 +231,58 @@ class Answer:
             )
             if piece is not None:
                 self.sent += piece.begins
+                self.end.called = self.sent > 0
                 out.append(piece)
         out += self._certain() if part.ends else []
         return as_they_came(out, part) if self.live is not None and self._traits.one_block else out
 
     def _certain(self) -> list[Part]:
         """The calls, if all have ended and need no finish reason, and nothing that waits comes before them."""
-        if not self.ended or self._block is not None or not self._calls_may_go or self.reason_waits:
-            return []
-        certain = are_certain(self._waiting.fragments, self._tools)
+        free = self._block is None and self._stop is None and self._calls_may_go
+        certain = self._waiting.ended and free and are_certain(self._waiting.fragments, self._tools)
         return self._decide(Finish.COMPLETE) if certain else []
 
     def _take_stop(self, part: Stop) -> list[Part]:
-        finish = self.end.finish_of(part)
-        out = self.end_text(finish) if not self._undecided or finish is Finish.CUT else []
+        end, undecided = self.end, self._undecided
+        end.note_tokens(part.tokens)
+        end.failed = end.failed or part.failed
+        finish = Finish.CUT if end.cut_off else part.finish
+        out = self._end_text(finish) if not undecided or finish is Finish.CUT else []
         if finish is Finish.COMPLETE and self._calls_may_go and look_complete(self._waiting.fragments, self._tools):
             out += self._decide(finish)
         waits = self.has_work or self._undecided or self.call_may_follow
-        if not waits and self._truth([part.reason]) == part.reason:
+        if not waits and end.true_reason(part.reason) == (part.reason or end.words.stop):
             if finish is Finish.CUT:
-                self.end.note(finish)
+                end.finishes.add(finish)
             return [*out, part]
-        self.end.reasons.append(part.reason)
-        self.end.note(finish)
-        self.end.went_on = False
+        end.reasons.append(part.reason)
+        end.finishes.add(finish)
+        end.went_on = self.went_on_after_reason = False
         if self._stop is not None:
             # The last one counts, with what only an earlier one says besides (usage).
-            self.tail.let_go(self._stop)
+            self._tail.let_go(self._stop)
             part.body = {**self._stop.body, **part.body}
-        self._stop, self.went_on_after_reason = part, False
-        self.tail.keep(part)
+            self._stop = None
+        known = not (self.holds_call or self._undecided) and end.true_reason() == part.reason
+        if known and part.source is not None and any(isinstance(one, Text) for one in part.source.parts):
+            return [*out, part]  # The text of its event has gone: the event leaves as it came.
+        self._stop = part
+        self._tail.keep(part)
         return out
 
-    def _let_reason_go(self, part: Part, out: list[Part]) -> list[Part]:
-        """What goes now, and the reason behind the text of its event, if it is true and no call waits: that event
-        leaves as it came."""
-        stop = self._stop
-        source = stop.source if stop is not None else None
-        if stop is None or source is None or not any(isinstance(one, Text) for one in source.parts):
-            return out
-        texts = [number for number, one in enumerate(out, 1) if source_of(one) is source]
-        if not (texts or part is stop) or self.holds_call or self._undecided or self.true_reason() != stop.reason:
-            return out
-        at = len(out) if part is stop else texts[-1]
-        self._stop = None
-        self.tail.let_go(stop)
-        return [*out[:at], stop, *out[at:]]
-
-    def end_text(self, finish: Finish) -> list[Part]:
+    def _end_text(self, finish: Finish) -> list[Part]:
         """The answer ends, and its text with it."""
         if self.end.cut_off or (self._traits.text_needs_reason and finish is Finish.UNKNOWN):
             finish = Finish.CUT
-        for call in () if self.has_calls else self.text.close_thoughts(finish):
-            self._waiting.add(Written("", choice=self._choice, call=call, step="written as reasoning"))
-        return self._released(self.text.close(finish))
-
-    def would_quote_after(self, text: str) -> bool:
-        """Whether a call that followed the text so far and `text` would be quoted or only an example."""
-        return self.text.would_quote_after(self._waiting.text, text)
+        return self.text.close(finish, alone=not self.has_calls)
 
     # Calls
 
     def _decide(self, finish: Finish, *, drop: bool = False) -> list[Part]:
         """Mend or refuse all calls that wait, in the order in which the model made them."""
         fragments, waited = self._waiting.fragments, self._waiting.pop()
-        self._open = 0
         calls = assemble(fragments, self._tools, finish)
-        cut = self.end.worst is Finish.CUT and self._policy.truncated != "complete"
+        cut = Finish.CUT in self.end.finishes and self._policy.truncated != "complete"
         last = calls[-1] if calls and self._traits.passes_calls and cut else None
         if last is not None and last.fragments[-1].whole and not self._mender.leaves_alone(last.name):
             last.refuse(CUT_INSIDE)  # A server that sends calls whole closes what was cut off.
@@ -389,6 +336,7 @@ class Answer:
             self._notes.append(outcome.note)
             return []
         self.sent += 1
+        self.end.called = True
         only = call.fragments[0] if len(call.fragments) == 1 else None
         whole = only is not None and (only.whole or only.again or (only.begins and only.ends))
         if self._traits.passes_calls and whole and outcome.status == "valid" and outcome.id in (call.id, ""):
@@ -397,35 +345,21 @@ class Answer:
 
     # The end
 
-    def break_off(self) -> None:
-        """The stream ended inside an event: without a reason, the answer was cut off."""
-        if not self.end.reasons:
-            self.end.note(Finish.CUT)
-            self.end.broken = True
-
     def close(self, finish: Finish, *, failed: bool = False) -> list[Part]:
         """All that waits. `finish`: how the answer ended, if no reason says so. `failed`: an error follows."""
         end, failed = self.end, failed or self.end.failed
-        finish = Finish.CUT if failed else end.trusted(finish)
+        finish = Finish.CUT if failed else end.finish_by(finish)
         self.call_refused = False
-        out = [*self.end_text(finish), *self._decide(finish, drop=failed)]
+        out = self._heard([*self._end_text(finish), *self._decide(finish, drop=failed)])
         notes, self._notes = self._notes, []
         out += [Text(note, choice=self._choice) for note in notes if note and not self.sent]
         end.broken = end.broken or failed or (finish is Finish.CUT and self.call_refused)
         stop, self._stop = self._stop, None
         if stop is not None:
-            self.tail.let_go(stop)
-            truth = self.true_reason()
+            self._tail.let_go(stop)
+            truth = end.true_reason()
             out.append(stop if truth == stop.reason else Stop(truth, stop.finish, stop.body, choice=self._choice))
         elif not (end.reasons or end.broken or end.left_alone) and (self.sent or self.call_refused):
-            end.reasons.append(self.true_reason())
+            end.reasons.append(end.true_reason())
             out.append(Stop(end.reasons[0], finish, choice=self._choice))
         return [*out, *self._pop_behind()]
-
-    def true_reason(self) -> str:
-        """The reason that is true, given the calls that the client has."""
-        end = self.end
-        return self._truth(end.reasons) or ("" if end.left_half and end.reasons else end.words.stop)
-
-    def _truth(self, reasons: Sequence[str]) -> str:
-        return self.end.truth(reasons, calls=self.sent > 0 or self.passed, other_tools=self.other_calls)

@@ -16,13 +16,12 @@ from typing import Final
 from .outcome import Outcome
 from .protocols.protocol import Protocol
 from .sizes import MOST_LINES, MOST_MARKS, LimitReached, Searched, marks_in
-from .sniff import CHAT, by_raw_event, by_rest
+from .sniff import CHAT, by_event, by_rest
 from .wire import sse
 from .wire.encoding import Decoder, Inflated
 from .wire.framing import SSE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
-_LONG_EVENT: Final = 1024
 _MOST_JOINED: Final = 8 * 1024
 """The bytes of an event in pieces that are looked at again with the next piece."""
 _LIMITED: Final = (
@@ -142,9 +141,9 @@ class Body:
 
     def _take(self, data: bytes) -> list[bytes]:
         """Take decoded bytes."""
-        kind, rest, protocol = self._kind, self._rest, self._protocol
-        if not data or kind is BodyKind.PASSING or kind is BodyKind.ENDED:
-            return [data] if data and kind is BodyKind.PASSING else []
+        rest, protocol = self._rest, self._protocol
+        if not data or self._kind in (BodyKind.PASSING, BodyKind.ENDED):
+            return [data] if data and self._kind is BodyKind.PASSING else []
         if protocol.passing is None or len(rest) > _MOST_JOINED:
             return self._read(data)
         if rest:
@@ -157,23 +156,18 @@ class Body:
             return self._give_up(error, [data])
         if passed == len(data):
             return [data]
-        if not passed:
-            return self._read(data)
-        whole, data = data, data[passed:]
-        if (b"\n\n" if self._framing is SSE else b"\n") in data or b"\r" in data:
-            return _joined([whole[:passed], *self._read(data)], whole)
-        rest += data  # Not the whole of an event.
-        return [whole[:passed]]
+        out = self._read(data[passed:])
+        return _joined([data[:passed], *out], data) if passed else out
 
     def _read(self, data: bytes) -> list[bytes]:
         """Take decoded bytes, of which the first event is to be parsed."""
-        kind, rest = self._kind, self._rest
+        rest = self._rest
         rest += data
         try:
-            if kind is not BodyKind.EVENTS:
-                kind = self._kind = self._kind_now()
+            if self._kind is not BodyKind.EVENTS:
+                self._kind = self._kind_now()
             events: list[bytes] = []
-            end = self._framing.end_of_last_event(rest, self._looked) if kind is BodyKind.EVENTS else 0
+            end = self._framing.end_of_last_event(rest, self._looked) if self._kind is BodyKind.EVENTS else 0
             if end > 0:
                 events = self._framing.split(bytes(rest[:end]))
             # A blank line has at most four bytes, and three of them may have arrived.
@@ -181,31 +175,11 @@ class Body:
         except Exception as error:
             return self._give_up(error)
         del rest[: max(end, 0)]
-        if kind is BodyKind.PASSING:
+        if self._kind is BodyKind.PASSING:
             return self._release([])
-        out = self._answer(events, self._event if len(events) > 1 else self._parsed) if events else []
+        out = self._answer(events, self._event) if events else []
         full = self._protocol.tail.size + len(rest) > self._limit
         return [*out, *self._give_up(LimitReached())] if full else out
-
-    # Which protocol, if the path does not say it
-
-    def _sniff(self, raw: bytes) -> None:
-        """Look whether an event shows the protocol of the answer."""
-        name = by_raw_event(raw, self._others)
-        self._sniffs = not name
-        if name not in ("", CHAT):
-            self._protocol = self._make(name)
-
-    def _sniff_rest(self) -> list[bytes]:
-        """The body ends, and no event has shown its protocol: what the client gets if the rest does."""
-        self._sniffs, rest = False, bytes(self._rest)
-        name = CHAT if self._kind in (BodyKind.PASSING, BodyKind.ENDED) else by_rest(rest, self._others)
-        if name == CHAT:
-            return []
-        self._rest.clear()
-        self._protocol, self._kind = self._make(name), BodyKind.UNKNOWN
-        self._framing = self._protocol.framing
-        return self._take(rest)
 
     # What the body is
 
@@ -221,16 +195,25 @@ class Body:
             else:
                 # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
                 kind = BodyKind.PASSING if found[0] in (b"<", b"\0") else BodyKind.EVENTS
-        if kind is BodyKind.LINE and b"\n" in self._rest and b"\n" in self._rest.lstrip():
-            return self._kind_of_first_line(*bytes(self._rest).lstrip().split(b"\n", 1))
-        return kind
-
-    def _kind_of_first_line(self, line: bytes, behind: bytes) -> BodyKind:
-        """The first line may be the whole body (LINE), or begin a longer document or a stream."""
+        if kind is not BodyKind.LINE or b"\n" not in self._rest or b"\n" not in self._rest.lstrip():
+            return kind
+        # The first line may be the whole body, or begin a longer document or a stream.
+        line, behind = bytes(self._rest).lstrip().split(b"\n", 1)
         if line.strip() == b"{":
             return BodyKind.DOCUMENT
         document = self._protocol.is_document(self._framing.read_event(line))
         return BodyKind.EVENTS if behind.strip() or not document else BodyKind.LINE
+
+    def _sniff_rest(self) -> list[bytes]:
+        """The body ends, and no event has shown its protocol: what the client gets if the rest does."""
+        self._sniffs, rest = False, bytes(self._rest)
+        name = CHAT if self._kind in (BodyKind.PASSING, BodyKind.ENDED) else by_rest(rest, self._others)
+        if name == CHAT:
+            return []
+        self._rest.clear()
+        self._protocol, self._kind = self._make(name), BodyKind.UNKNOWN
+        self._framing = self._protocol.framing
+        return self._take(rest)
 
     # Events
 
@@ -239,8 +222,9 @@ class Body:
         out: list[bytes] = []
         for number, raw in enumerate(events):
             try:
-                if self._sniffs:
-                    self._sniff(raw)
+                if self._sniffs and (name := by_event(raw, self._others)):
+                    self._sniffs = False
+                    self._protocol = self._protocol if name == CHAT else self._make(name)
                 tail = self._protocol.tail
                 if tail.size + len(raw) > self._limit:
                     raise LimitReached
@@ -257,43 +241,39 @@ class Body:
         return _joined(out, b"".join(events))
 
     def _event(self, raw: bytes) -> list[bytes]:
-        if self._protocol.passing is not None and self._protocol.pass_unparsed(raw):
+        protocol = self._protocol
+        if protocol.passing is not None and protocol.pass_unparsed(raw):
             return [raw]
-        return self._parsed(raw)
-
-    def _parsed(self, raw: bytes) -> list[bytes]:
-        if self._protocol.piece is not None and (sent := self._protocol.take_piece(raw)) is not None:
+        if protocol.piece is not None and (sent := protocol.take_piece(raw)) is not None:
             return sent
-        if raw.isspace() and not self._protocol.tail:
+        if raw.isspace() and not protocol.tail:
             return [raw]
         self._searched.size = 0
-        if len(raw) > _LONG_EVENT:
+        if len(raw) > MOST_LINES:
             _check(raw)
         event = self._framing.read_event(raw)
         if event.data is not None and event.data.startswith(_WRAPPED):
             event = sse.unwrapped(event)
-        return self._protocol.take(event)
+        return protocol.take(event)
 
     def _end(self, rest: bytes) -> list[bytes]:
         """The upstream has ended, perhaps without the end of its last event."""
-        idle = self._framing is SSE and sse.has_only_comments(rest)
-        waits = self._protocol.holds_call_or_reason
-        out = self._last_event(rest) if rest and not idle else []
-        out = list(filter(None, [*out, *self._protocol.end(), *([rest] if idle and not waits else [])]))
+        protocol, framing, out = self._protocol, self._framing, list[bytes]()
+        idle = framing is SSE and sse.has_only_comments(rest)
+        if rest and framing is not SSE:
+            out = self._event(rest)
+        elif rest and not idle:
+            _check(rest)
+            event = sse.unwrapped(framing.read_event(rest))
+            # Clients drop an event without its blank line, which is right only for half an event.
+            whole = sse.is_whole(event.data, say_done=self._changed)
+            event = event._replace(raw=sse.ended(event.raw) if whole else rest)
+            out = protocol.take(event) if (event.data or "").strip() else protocol.end(event.raw)
+        waits = any(answer.holds_call or answer.reason_waits for answer in protocol.answers.values())
+        out = [piece for piece in (*out, *protocol.end(), rest if idle and not waits else b"") if piece]
         # An event that the upstream did not end gets its end before another event follows.
-        out[:-1] = [self._framing.ended(piece) for piece in out[:-1]]
+        out[:-1] = [framing.ended(piece) for piece in out[:-1]]
         return out
-
-    def _last_event(self, raw: bytes) -> list[bytes]:
-        """The last event, without its blank line: the stream may have been cut off inside it."""
-        if self._framing is not SSE:
-            return self._event(raw)
-        _check(raw)
-        event = sse.unwrapped(self._framing.read_event(raw))
-        # Clients drop an event without its blank line, which is right only for half an event.
-        whole = sse.is_whole(event.data, say_done=self._changed)
-        event = event._replace(raw=sse.ended(event.raw) if whole else raw)
-        return self._protocol.take(event) if (event.data or "").strip() else self._protocol.end(event.raw)
 
     def _document(self, body: bytes) -> list[bytes]:
         if marks_in(body) > MOST_MARKS:
@@ -339,5 +319,6 @@ def _joined(pieces: list[bytes], whole: bytes) -> list[bytes]:
 
 def _check(event: bytes) -> None:
     """An event with more in it than is read passes as it came, with all that follows."""
-    if marks_in(event) > MOST_MARKS or event.count(b"\n") + event.count(b"\r") > MOST_LINES:
+    lines = event.count(b"\n") + event.count(b"\r")
+    if lines > MOST_LINES or marks_in(event) > MOST_MARKS:
         raise LimitReached

@@ -5,12 +5,10 @@ What a reason means for incomplete calls is in `mend/finish.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from .mend.finish import Finish
-from .parts import Stop
 
 _NEEDS_CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
 """Reasons after which an agent expects calls: if there are none, it asks again and again."""
@@ -48,8 +46,12 @@ class End:
     limit: int | None
     """How many tokens the answer may have."""
     reasons: list[str] = field(default_factory=list)
-    worst: Finish | None = None
-    """The worst that a reason means for incomplete calls."""
+    finishes: set[Finish] = field(default_factory=set)
+    """What they mean for incomplete calls; the worst counts."""
+    called: bool = False
+    """The client has a call that it has to run."""
+    other_tools: bool = False
+    """The answer has calls that pass as they came, of tools that are not the client's to run."""
     cut_off: bool = False
     """It has as many tokens as the request allows, or the model refused: whatever the reason says, it was cut off."""
     failed: bool = False
@@ -66,32 +68,23 @@ class End:
     def note_tokens(self, tokens: int) -> None:
         self.cut_off = self.cut_off or (self.limit is not None and 0 < self.limit <= tokens)
 
-    def note(self, finish: Finish) -> None:
-        """Something says how the answer ended."""
-        known = {self.worst, finish}
-        self.worst = next(one for one in (Finish.CUT, Finish.UNKNOWN, Finish.COMPLETE) if one in known)
-
-    def finish_of(self, stop: Stop) -> Finish:
-        """What a reason means for calls that are not complete."""
-        self.note_tokens(stop.tokens)
-        self.failed = self.failed or stop.failed
-        return Finish.CUT if self.cut_off else stop.finish
-
-    def trusted(self, finish: Finish) -> Finish:
+    def finish_by(self, finish: Finish) -> Finish:
         """How the answer ended, by the reasons that arrived; else `finish`."""
-        if self.went_on or self.worst is None:
+        if self.went_on or not self.finishes:
             return finish
-        return Finish.CUT if self.cut_off else self.worst
+        worst = next(one for one in (Finish.CUT, Finish.UNKNOWN, Finish.COMPLETE) if one in self.finishes)
+        return Finish.CUT if self.cut_off else worst
 
-    def truth(self, reasons: Sequence[str], *, calls: bool, other_tools: bool) -> str:
-        """The true one of these reasons: the first that names a limit, else what the calls of the client say, else
-        the last. Empty if there is none. `other_tools`: the server called tools of its own."""
-        words, stopped = self.words, _JUST_STOPPED | self.words.others
-        limit = next((reason for reason in reasons if reason.lower() not in stopped), None)
+    def true_reason(self, *alone: str) -> str:
+        """The true one of the reasons that came, or of this one `alone`: the first that names a limit, else what the
+        calls of the client say, else the last."""
+        reasons, words = alone or self.reasons, self.words
         last = reasons[-1] if reasons else ""
+        stopped = _JUST_STOPPED | words.others
+        limit = next((reason for reason in reasons if reason.lower() not in stopped), None)
         if limit is not None or (self.left_half and reasons):
             return limit or last
-        if calls:
+        if self.called:
             return words.calls
         loops = last == words.calls != words.stop or last.lower() in _NEEDS_CALLS
-        return words.stop if loops and not other_tools else last
+        return words.stop if not last or (loops and not self.other_tools) else last

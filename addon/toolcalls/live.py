@@ -20,8 +20,8 @@ from .outcome import Outcome
 from .parts import Fragment, Other, Part, Piece, Text, Thought, read_together
 from .payload import object_in
 from .reasons import MIXED, RENAMED_LIVE, SENT_WHOLE
-from .tail import Tail
 from .tools.declared import Tools
+from .waiting import Tail
 
 _COMMA = re.compile(r",\s*\Z")
 

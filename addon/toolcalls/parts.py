@@ -133,11 +133,6 @@ class Fragment(_InAnswer):
         marked = self.begins or self.ends or self.whole or self.again or self.followed or self.refusal or self.cut
         return bool(self.arguments) and not (says or marked)
 
-    @property
-    def empty(self) -> bool:
-        says = self.id or self.name or self.arguments or self.body or self.refusal or self.given is not None
-        return not (says or self.begins or self.ends)
-
 
 @dataclass(slots=True, eq=False)
 class Stop(_InAnswer):

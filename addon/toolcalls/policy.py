@@ -81,48 +81,40 @@ class Option:
             raise BadOption(f"{given} is not allowed: {bad}") from None
 
 
-def _switch(text: str) -> bool:
-    word = text.strip().lower()
-    if word in {"true", "1", "yes", "on"}:
-        return True
-    if word in {"false", "0", "no", "off"}:
-        return False
-    raise BadOption("use true or false.")
+_ON, _OFF = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
+_SWITCH = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
 
 
-def _is_off(text: str) -> bool:
-    """Whether another tool's switch is off. Its other values are not ours to check."""
-    try:
-        return not _switch(text)
-    except BadOption:
-        return False
+def _one_of(words: Mapping[str, Any], *named: str) -> Callable[[str], Any]:
+    """Reads one of these words; `named`: those that the message names."""
 
-
-def _switch_or_auto(text: str) -> bool | Literal["auto"]:
-    try:
-        return "auto" if text.strip().lower() == "auto" else _switch(text)
-    except BadOption:
-        raise BadOption("use auto, true or false.") from None
-
-
-def _choice(*allowed: str) -> Callable[[str], str]:
-    def read(text: str) -> str:
-        if text not in allowed:
-            raise BadOption(f"use {', '.join(allowed[:-1])} or {allowed[-1]}.")
-        return text
+    def read(text: str) -> Any:
+        word = text.strip().lower()
+        if word not in words:
+            raise BadOption(f"use {', '.join(named[:-1])} or {named[-1]}.")
+        return words[word]
 
     return read
 
 
-def _text_calls(text: str) -> str:
-    """It was a switch once."""
-    word = {"true": "native", "false": "off"}.get(text.strip().lower(), text)
-    return _choice("native", "whole", "off")(word)
+def _choice(*allowed: str) -> Callable[[str], Any]:
+    return _one_of({word: word for word in allowed}, *allowed)
+
+
+_switch = _one_of(_SWITCH, "true", "false")
+_switch_or_auto = _one_of(_SWITCH | {"auto": "auto"}, "auto", "true", "false")
+_TEXT_CALLS = ("native", "whole", "off")
+_text_calls = _one_of({word: word for word in _TEXT_CALLS} | {"true": "native", "false": "off"}, *_TEXT_CALLS)
+"""It was a switch once."""
+
+
+def _listed(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _patterns(text: str) -> tuple[re.Pattern[str], ...]:
     patterns = []
-    for part in filter(None, (part.strip() for part in text.split(","))):
+    for part in _listed(text):
         try:
             patterns.append(re.compile(part))
         except re.error as error:
@@ -131,7 +123,7 @@ def _patterns(text: str) -> tuple[re.Pattern[str], ...]:
 
 
 def _names(text: str) -> frozenset[str]:
-    names = frozenset(filter(None, (part.strip() for part in text.split(","))))
+    names = frozenset(_listed(text))
     if any(len(name.split()) > 1 for name in names):
         raise BadOption("use property names, separated by commas.")
     return names
@@ -167,17 +159,13 @@ _HOST = re.compile(
 
 
 def _hosts(text: str) -> tuple[str, ...]:
-    hosts = tuple(filter(None, (part.strip() for part in text.split(","))))
+    hosts = tuple(_listed(text))
     for host in hosts:
         if not _HOST.fullmatch(host):
             raise BadOption(
                 f"{host!r} is not a host name; use names such as api.example.com, *.example.com or +my.host."
             )
     return hosts
-
-
-def _directory(text: str) -> str:
-    return "" if text.strip().lower() in {"", "off"} else text.strip()
 
 
 OPTIONS: tuple[Option, ...] = (
@@ -216,7 +204,8 @@ OPTIONS: tuple[Option, ...] = (
            _choice("auto", "on", "off")),
     Option("zai_after_null", "cut", "What follows the null patch of chat.z.ai: cut or forward_all.",
            _choice("cut", "forward_all")),
-    Option("record", "off", "A directory to record before/after flows into; off: do not record.", _directory),
+    Option("record", "off", "A directory to record before/after flows into; off: do not record.",
+           lambda text: "" if text.strip().lower() in {"", "off"} else text.strip()),
     Option("metrics", "off", "Who may read /metrics: off, loopback (any client on this machine), or a bearer token.",
            _readers, secret=True),
     Option("max_held_bytes", "16 MiB", "The most bytes held for one response; beyond that the rest passes unchanged.",
@@ -231,7 +220,9 @@ _LEGACY_SWITCHES = {"RCC_TOOL_ENHANCE": "toolfix_arguments", "RCC_SSE_TOOL_AGGRE
 
 def from_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """The option texts set in the environment: TOOLFIX_… variables, and two switches of other tools."""
-    texts = {name: "false" for variable, name in _LEGACY_SWITCHES.items() if _is_off(environment.get(variable, ""))}
+    said = {name: environment.get(variable, "") for variable, name in _LEGACY_SWITCHES.items()}
+    # Other values of another tool's switch are not ours to check.
+    texts = {name: "false" for name, text in said.items() if text.strip().lower() in _OFF}
     for option in OPTIONS:
         if option.variable in environment:
             texts[option.full_name] = environment[option.variable]

@@ -1,7 +1,7 @@
-"""What waits in one answer: one list, in the order in which the model made it.
+"""What waits: in one answer, a list in the order in which the model made it; in the stream, the tail.
 
-In it are texts that may become calls, what was said about calls, calls that were written as text, and whatever must
-not overtake these. All of it is in the tail too, as it came.
+In the list are texts that may become calls, what was said about calls, calls that were written as text, and whatever
+must not overtake these.
 """
 
 from __future__ import annotations
@@ -16,9 +16,55 @@ from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.names import mend_name
 from .parts import Fragment, Other, Part, Slot, Text
-from .tail import Tail
 from .textcalls.held import FoundCall
 from .tools.declared import Tools
+
+
+class Tail:
+    """The parts of a stream that were taken and that the client has nothing of, in the order of their arrival.
+
+    It is all that has to be sent if something fails. What an event changes in it counts only once the event has been
+    answered (`commit`): if anything raises before that, nothing of the event was sent, and the tail is as it was.
+    """
+
+    __slots__ = ("_parts", "changes", "size")
+
+    def __init__(self) -> None:
+        self._parts: dict[Part, int] = {}
+        self.changes: list[tuple[Part, bool]] = []
+        """What the event that is being answered has changed, and in which order: kept, or let go."""
+        self.size = 0
+        """How many bytes its events have."""
+
+    def __bool__(self) -> bool:
+        return bool(self._parts)
+
+    def keep(self, part: Part) -> None:
+        """Nothing of this part is sent now."""
+        self.changes.append((part, True))
+
+    def let_go(self, part: Part) -> None:
+        """This part is sent, or is no longer needed."""
+        self.changes.append((part, False))
+
+    def commit(self) -> None:
+        """The event was answered: what it changed counts."""
+        for part, kept in self.changes:
+            if kept:
+                size = len(part.source.raw) // len(part.source.parts) + 1 if part.source is not None else 1
+                self._parts[part] = size
+                self.size += size
+            else:
+                self.size -= self._parts.pop(part, 0)
+                if isinstance(part, Fragment):
+                    part.source = None  # Its call is kept for comparison; the bytes of its event are not.
+        self.changes = []
+
+    def drain(self) -> list[Part]:
+        """All of it, without what the last event changed, if that was not answered."""
+        parts = list(self._parts)
+        self._parts, self.changes, self.size = {}, [], 0
+        return parts
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -30,10 +76,11 @@ class Written(Text):
 
 
 class Waiting:
-    """The list, and what is known of it without a look at each part."""
+    """The list of one answer, and what is known of it without a look at each part. All of it is in the tail too."""
 
-    def __init__(self, tail: Tail, choice: Any = None) -> None:
-        self._tail, self._choice = tail, choice
+    def __init__(self, tail: Tail, choice: Any = None, *, in_blocks: bool = False) -> None:
+        """`in_blocks`: white space behind a call is dropped, because hosts refuse a block of nothing else."""
+        self._tail, self.choice, self._in_blocks = tail, choice, in_blocks
         self._parts: list[Part] = []
         self._first_text = 0
         """Where the first text stands that may become a call."""
@@ -41,6 +88,13 @@ class Waiting:
         """How many such texts there are, and how many written calls."""
         self.fragments: list[Fragment] = []
         """What was said about calls."""
+        self._open = 0
+        """How many of the calls have begun and not ended, by events of their own."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether calls wait, and all of them have ended."""
+        return bool(self.fragments) and self.fragments[-1].ends and self._open <= 0
 
     @property
     def text(self) -> str:
@@ -51,6 +105,7 @@ class Waiting:
         """This part waits, behind all that waits already."""
         if isinstance(part, Fragment):
             self.fragments.append(part)
+            self._open += part.begins - part.ends
         elif isinstance(part, Written):
             self.written += 1
         elif isinstance(part, Text):
@@ -59,63 +114,57 @@ class Waiting:
         self._parts.append(part)
         self._tail.keep(part)
 
-    def release(self, found: Sequence[str | FoundCall], slot: Slot, *, drops_space: bool) -> list[Part]:
-        """What goes, now that the search has told what the first of the text is: text, or a call, which takes its
-        place. `slot`: where the text arrived. `drops_space`: white space behind a call, in a block, is dropped."""
+    def release(self, found: Sequence[str | FoundCall], slot: Slot) -> list[Part]:
+        """What goes, now that the search has told what the first of the text is: text, or a call. `slot`: where it
+        arrived.
+
+        A call takes the place of the first word of its text, and the end of its block goes before it. White space at
+        the beginning does not count: of `"\\n"`, a fragment of a native call and `"<tool_call>…"` the native call is
+        the first.
+        """
         if not found:
             return []
         rest = deque(self._parts[self._first_text :])
         del self._parts[self._first_text :]
         out: list[Part] = []
         for one in found:
-            if isinstance(one, str):
-                drops = drops_space and self.written > 0 and slot is not None
-                out += [part for part in self._cut(rest, len(one)) if not (drops and _is_space(part))]
-            else:
-                out += self._replace(rest, Written(one.raw, slot, choice=self._choice, call=one))
+            call = None if isinstance(one, str) else Written(one.raw, slot, choice=self.choice, call=one)
+            size = len(one if isinstance(one, str) else one.raw)
+            drops_space, written = self._in_blocks and self.written > 0, self.written
+            while rest and (size or not (_may_become_call(rest[0]) and rest[0].text)):
+                part = rest.popleft()
+                if _may_become_call(part):
+                    part = self._cut(part, size, rest)
+                    size -= len(part.text)
+                    if call is None:
+                        out += [] if drops_space and part.text.isspace() else [part]
+                    elif self.written == written and not part.text.isspace():
+                        self.add(call)
+                elif isinstance(part, Other) and (part.ends or part.of_text or not self._parts):
+                    self._tail.let_go(part)
+                    out.append(part)
+                else:
+                    self._parts.append(part)
+            if call is not None and self.written == written:
+                self.add(call)
         self._first_text = len(self._parts)
         self._parts += rest
         return out
 
-    def _replace(self, rest: deque[Part], call: Written) -> list[Part]:
-        """Put a call where the first word of its text stands; the end of its block goes before it.
-
-        White space at the beginning of its text does not count: of `"\\n"`, a fragment of a native call and
-        `"<tool_call>…"` the native call is the first.
-        """
-        out: list[Part] = []
-        placed = False
-        for part in self._cut(rest, len(call.text)):
-            if not isinstance(part, Text):
-                out.append(part)
-            elif not (placed or _is_space(part)):
-                self.add(call)
-                placed = True
-        if not placed:
-            self.add(call)
-        return out
-
-    def _cut(self, rest: deque[Part], size: int) -> Iterator[Part]:
-        """The next characters of the text, in the parts that they came in, and what may go with them."""
-        while rest and (size or not (_may_become_call(rest[0]) and rest[0].text)):
-            part = rest.popleft()
-            if _may_become_call(part):
-                self._tail.let_go(part)
-                self.texts -= 1
-                whole, text = part.piece_of or part, part.text
-                if len(text) > size:
-                    more = Text(text[size:], part.slot, part.body, choice=part.choice, piece_of=whole)
-                    part = Text(text[:size], part.slot, part.body, choice=part.choice, piece_of=whole)
-                    rest.appendleft(more)
-                    self._tail.keep(more)
-                    self.texts += 1
-                size -= len(part.text)
-                yield part
-            elif isinstance(part, Other) and (part.ends or part.of_text or not self._parts):
-                self._tail.let_go(part)
-                yield part
-            else:
-                self._parts.append(part)
+    def _cut(self, part: Text, size: int, rest: deque[Part]) -> Text:
+        """The first characters of a text that waits no longer; more of it stays in the rest."""
+        self._tail.let_go(part)
+        if len(part.text) <= size:
+            self.texts -= 1
+            return part
+        whole = part.piece_of or part
+        first, more = (
+            Text(text, part.slot, part.body, choice=part.choice, piece_of=whole)
+            for text in (part.text[:size], part.text[size:])
+        )
+        rest.appendleft(more)
+        self._tail.keep(more)
+        return first
 
     def pop(self) -> list[Part]:
         """All but the text that may become a call, and what is behind it."""
@@ -125,16 +174,12 @@ class Waiting:
         for part in gone:
             self._tail.let_go(part)
         self._parts, self._first_text = behind, 0
-        self.fragments, self.written = [], 0
+        self.fragments, self.written, self._open = [], 0, 0
         return gone
 
 
 def _may_become_call(part: Part) -> TypeGuard[Text]:
     return isinstance(part, Text) and not isinstance(part, Written)
-
-
-def _is_space(part: Part) -> bool:
-    return isinstance(part, Text) and part.text.isspace()
 
 
 def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator[Call | Other]:

@@ -209,11 +209,11 @@ PROMISES = (
     Mutation(
         "promise: a call in reasoning that something follows stays a thought", "../must_not_run/test_calls_in_reasoning.py something_follows", "what is said ends the search of the reasoning",
         ((ENGINE + "answer_text.py", "self._thoughts_count = self._thoughts_count and part.quiet", "pass"),
-         (ENGINE + "answer_text.py", "ends_with_call and not self._has_text", "ends_with_call")),
+         (ENGINE + "answer_text.py", "self._thoughts_count = self._thoughts_count and not (line or text.strip())", "pass")),
     ),
     Mutation(
         "promise: a call in reasoning counts where the answer says that it is done", "../must_not_run/test_calls_in_reasoning.py cut_off_or_ends", "the reason of the end is asked",
-        ((ENGINE + "answer_text.py", "self._thoughts is None or finish is not Finish.COMPLETE:", "self._thoughts is None:"),),
+        ((ENGINE + "answer_text.py", "self._thoughts is not None and finish is Finish.COMPLETE:", "self._thoughts is not None:"),),
     ),
     Mutation(
         "promise: the thoughts of another host", "../request/test_reasoning.py nobody_gets", "the host is a part of the key",
@@ -313,7 +313,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a malformed call that is quoted", "../protocols/test_gemini.py the_text_before_it_quotes", "the text before it is asked",
-        ((ENGINE + "protocols/gemini.py", "self._ended[choice] = quoted is not None and not answer.would_quote_after(text)", "self._ended[choice] = quoted is not None"),),
+        ((ENGINE + "protocols/gemini.py", "self._ended[choice] = quoted is not None and not answer.text.would_quote_after(text)", "self._ended[choice] = quoted is not None"),),
     ),
     Mutation(
         "promise: a call behind a malformed one", "../protocols/test_gemini.py behind_the_one_that_a_malformed", "it may be the same one",

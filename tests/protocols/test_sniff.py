@@ -9,7 +9,8 @@ import pytest
 
 from tests.protocols.zai_streams import Backend, question
 from toolcalls.engine import PROTOCOLS, Response, mend_whole, protocol_of
-from toolcalls.sniff import by_body, by_event
+from toolcalls.sniff import by_event, by_rest
+from toolcalls.wire import sse
 
 KNOWN = ("chat", "messages", "responses", "zai", "gemini", "ollama")
 CHAT = b'data: {"id":"x","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
@@ -29,7 +30,7 @@ ZAI = Backend().delta("hi").stream
     ],
 )
 def test_the_first_event_tells(event: dict[str, Any], name: str):
-    assert by_event(event, KNOWN) == name
+    assert by_event(sse.write(json.dumps(event)), KNOWN) == name
 
 
 @pytest.mark.parametrize(
@@ -43,11 +44,11 @@ def test_the_first_event_tells(event: dict[str, Any], name: str):
     ],
 )
 def test_the_body_tells(body: Any, name: str):
-    assert by_body(json.dumps(body).encode(), KNOWN) == name
+    assert by_rest(json.dumps(body).encode(), KNOWN) == name
 
 
 def test_a_protocol_that_is_not_known_is_read_as_chat():
-    assert by_event({"type": "message_start"}, ("chat",)) == "chat"
+    assert by_event(b'data: {"type": "message_start"}\n\n', ("chat",)) == "chat"
 
 
 def test_comments_and_text_decide_nothing_and_the_first_object_decides_for_good():

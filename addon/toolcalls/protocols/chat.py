@@ -222,8 +222,8 @@ class Chat(Protocol):
             fragment = chat_choice.fragment_of(entry)
             if state.is_hosts(entry, fragment):
                 parts += [] if again and self._document is None else [Other(body={"tool_calls": [entry]}, waits=True)]
-                answer.end.left_alone = answer.other_calls = True
-                answer.passed = state.custom
+                answer.end.left_alone = answer.end.other_tools = True
+                answer.end.called = answer.sent > 0 or state.custom
                 continue
             if self._document is not None:
                 fragment.slot, fragment.whole = number, True
@@ -234,13 +234,10 @@ class Chat(Protocol):
     # A stream
 
     @property
-    def _may_go_on(self) -> bool:
-        ends = [answer.end.cut_off for answer in self.answers.values()]
-        return not any(ends + [choice.stop is not None for choice in self._choices.values()])
-
-    @property
-    def _has_text(self) -> bool:
-        return any(choice.has_text for choice in self._choices.values())
+    def _so_far(self) -> tuple[bool, bool, bool]:
+        choices = self._choices.values()
+        ended = any(choice.stop for choice in choices) or any(one.end.cut_off for one in self.answers.values())
+        return bool(choices), not ended, any(choice.has_text for choice in choices)
 
     def end(self, half: bytes = b"") -> list[bytes]:
         if not self._has_work:
@@ -250,7 +247,9 @@ class Chat(Protocol):
         out = super().end()  # Half an event does not show that the answer was cut off.
         if half and not (called or any(answer.sent for answer in answers)):
             return [*out, half]
-        return [*out, DONE] if out and all(answer.complete for answer in answers) else out
+        told = all(answer.sent or answer.end.reasons for answer in answers)
+        broken = any(answer.end.broken or answer.end.left_alone for answer in answers)
+        return [*out, DONE] if out and told and not broken else out
 
     def keep_alive(self) -> bytes:
         """A chunk with an empty delta. It has no role, because clients that join deltas would get the role twice."""

@@ -177,7 +177,7 @@ class Gemini(Protocol):
         called = answer.has_calls or any(isinstance(part, Fragment) for part in before)
         quoted = self._quoted_call(end) if reason == _MALFORMED and not called and choice not in self._ended else None
         text = "".join(part.text for part in before if isinstance(part, Text))
-        self._ended[choice] = quoted is not None and not answer.would_quote_after(text)
+        self._ended[choice] = quoted is not None and not answer.text.would_quote_after(text)
         if quoted is None or not self._ended[choice]:
             return [Stop(reason, Finish.of(reason), {"end": end}, self._tokens)]
         return [quoted, Stop(_QUOTES_A_CALL, Finish.COMPLETE, {"end": end}, self._tokens)]

@@ -160,7 +160,7 @@ class Messages(Protocol):
         """The beginning of a block that is no call, in a stream or a document."""
         kind, shown = string_of(block.get("type")), shown_text(block.get("text"))
         self._request.read_by_model.add_results(block)
-        self.answer.other_calls = self.answer.other_calls or kind.endswith(_TOOL_USE)
+        self.answer.end.other_tools = self.answer.end.other_tools or kind.endswith(_TOOL_USE)
         quiet = kind in ("text", "thinking", "redacted_thinking") and shown is not None and not shown.strip()
         thought = string_of(block.get("thinking")) if kind == "thinking" else ""
         begins = Other(slot, body, "" if quiet else shown, quiet=quiet, begins=True)
@@ -233,7 +233,7 @@ class Messages(Protocol):
         parts += self._closed(Finish.UNKNOWN)
         told = self._has_message_delta or self.answer.end.left_alone
         if not told and not any(isinstance(part, Stop) for part in parts):
-            parts.append(Stop(self.answer.true_reason(), Finish.UNKNOWN))
+            parts.append(Stop(self.answer.end.true_reason(), Finish.UNKNOWN))
         return [*self.written(parts), self._closed_block()]
 
     def _closed(self, finish: Finish, *, failed: bool = False) -> list[Part]:
@@ -258,7 +258,7 @@ class Messages(Protocol):
         if answer.call_refused or not (stopped or (answer.sent and not self._in_text)):
             parts = [part for part in parts if not isinstance(part, Stop)]
             return [*self.written(parts), self.write_error(_CUT_OFF)]
-        stop = [] if stopped else [Stop(answer.true_reason(), Finish.CUT, counted.body if counted else {})]
+        stop = [] if stopped else [Stop(answer.end.true_reason(), Finish.CUT, counted.body if counted else {})]
         return [*self.written([*parts, *stop]), _MESSAGE_STOP]
 
     def _fail(self, *raw: bytes) -> list[bytes]:

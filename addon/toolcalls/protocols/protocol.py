@@ -13,8 +13,7 @@ from typing import Protocol as WireProtocol
 
 from .. import payload
 from ..alike import Alike
-from ..answer import Answer
-from ..finish_reason import FinishWords
+from ..answer import Answer, Traits
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..outcome import Outcome
@@ -22,7 +21,7 @@ from ..parts import Fragment, Part, SourceEvent, Stop, Text, read_together
 from ..policy import Policy
 from ..request.request import Request
 from ..sizes import LimitReached
-from ..tail import Tail
+from ..waiting import Tail
 from ..wire import sse
 from ..wire.framing import SSE, Framing
 from ..wire.sse import Event
@@ -63,20 +62,8 @@ class Recover(WireProtocol):
     def __call__(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]: ...
 
 
-class Protocol(ABC):
+class Protocol(Traits, ABC):
     framing: Framing = SSE
-    words: FinishWords
-    """The protocol's reasons to stop."""
-    needs_ids = True
-    """A call that came without an id gets one."""
-    safe_ids = False
-    """Ids are in the alphabet of Messages."""
-    passes_calls = True
-    """A whole call that is valid passes as it came. If not, it is written, because its place is its number."""
-    text_needs_reason = False
-    """A complete answer has a known reason to stop. Without one, a call that was written as text stays text."""
-    one_block = False
-    """Clients have only one block open at a time."""
     answer_type: type[Answer] = Answer
     document_needs_reason = False
     """A complete document has a reason to stop; one without was cut off."""
@@ -92,11 +79,11 @@ class Protocol(ABC):
         self._alike = Alike()
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
+        self.piece: Fragment | None = None
+        """All that the last event that was parsed says, if that is a piece of arguments."""
         self._learns_pieces = True
-        """An event with a piece of text or arguments reaches the client under the index that it came with; where it
-        does not (Chat with another choice than the one asked for), each has to be read whole."""
-        self.piece: Text | Fragment | None = None
-        """All that the last event that was parsed says, if that is a piece of text or of arguments."""
+        """An event with a piece of arguments reaches the client under the index that it came with; where it does not
+        (Chat with another choice than the one asked for), each has to be read whole."""
 
     @abstractmethod
     def read(self, event: Event) -> list[Part] | None:
@@ -166,11 +153,6 @@ class Protocol(ABC):
         return any(answer.holds_call for answer in self.answers.values())
 
     @property
-    def holds_call_or_reason(self) -> bool:
-        """Whether a call or a reason to stop waits."""
-        return any(answer.holds_call_or_reason for answer in self.answers.values())
-
-    @property
     def _has_work(self) -> bool:
         return not self._over and any(answer.has_work for answer in self.answers.values())
 
@@ -202,28 +184,29 @@ class Protocol(ABC):
         if parts is None:
             return self._take_odd(event)
         if not parts:
-            return [*self._end_of_answers(), event.raw]
+            # It belongs to no answer: one whose reason to stop waits has ended.
+            stopped = [answer for answer in self.answers.values() if answer.reason_waits]
+            closed = [part for answer in stopped for part in answer.close(Finish.UNKNOWN)]
+            return [*self.written(closed), event.raw]
         if parts[0].source is None:
             read_together(event.raw, parts)
         ready = self._taken(parts)
         out = self.written(ready) if ready else []
-        self._learn(event.raw, parts, out)
+        self.passing = self.piece = None
+        if len(parts) == 1 and parts[0].source is not None and parts[0].source.raw == event.raw:
+            self._learn(event.raw, parts[0], out)
         return out
 
-    def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
-        """If an event said nothing but a text, which passed, or a piece of arguments, others may be like it."""
-        own = len(parts) == 1 and parts[0].source is not None and parts[0].source.raw == raw
-        part = parts[0] if own else None  # Else the client gets such events in other bytes.
-        self.passing = self.piece = None
+    def _learn(self, raw: bytes, part: Part, out: list[bytes]) -> None:
+        """If an event says nothing but a text, which passed, or a piece of arguments, others may be like it."""
         if isinstance(part, Text) and out == [raw]:
-            self._alike.learn(raw, part.text)
-            # What varies would be missing where the text has to be written.
-            self.piece = None if self._alike.varies else part
-            self.passing = part if self.answers[part.choice].nothing_held else None
-        elif isinstance(part, Fragment) and part.only_arguments and not out:
+            answer = self.answers[part.choice]
+            if answer.text.rests and not answer.has_work:
+                self.passing = part
+                self._alike.learn(raw, part.text)
+        elif isinstance(part, Fragment) and part.only_arguments and not out and self._learns_pieces:
             self.piece = part
             self._alike.learn(raw, part.arguments)
-        self.piece = self.piece if self._learns_pieces else None
 
     def pass_unparsed(self, chunk: bytes) -> int:
         """How much of a chunk passes as it came, because no byte of it matters: whole events, from its beginning."""
@@ -241,25 +224,9 @@ class Protocol(ABC):
         piece = self._alike.piece(raw) if last is not None else ""
         if last is None or not piece:
             return None
-        if isinstance(last, Text):
-            return self._take_text(raw, Text(piece, last.slot, last.body, choice=last.choice))
         part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
         ready = self._taken(read_together(raw, [part]))
         return self.written(ready) if ready else []
-
-    def _take_text(self, raw: bytes, part: Text) -> list[bytes]:
-        """What the client gets now for a text that is all of its event."""
-        ready = self._taken(read_together(raw, [part]))
-        if len(ready) == 1 and ready[0] is part:
-            self.passing = part if self.answers[part.choice].nothing_held else None
-            return [raw]
-        self.passing = None
-        return self.written(ready) if ready else []
-
-    def _end_of_answers(self) -> list[bytes]:
-        """What waits, if a reason to stop does: what comes now belongs to no answer."""
-        ended = [answer for answer in self.answers.values() if answer.reason_waits]
-        return self.written([part for answer in ended for part in answer.close(Finish.UNKNOWN)])
 
     def _take_odd(self, event: Event) -> list[bytes]:
         """An event whose data is no object of the protocol."""
@@ -313,29 +280,22 @@ class Protocol(ABC):
         # Clients stop at half an event, so they must not get it before a call that was held.
         answers = list(self.answers.values())
         waited, called = (
-            any(answer.holds_call_or_reason for answer in answers),
+            any(answer.holds_call or answer.reason_waits for answer in answers),
             any(answer.has_calls for answer in answers),
         )
-        for answer in answers if half else ():
-            answer.break_off()
+        for answer in answers:
+            if half and not answer.end.reasons:  # It was cut off.
+                answer.end.finishes.add(Finish.CUT)
+                answer.end.broken = True
         out = self.written(self._closed(Finish.CUT))
         called = called or any(answer.sent for answer in answers)
         return out if not half or (waited and called) else [*out, half]
 
     @property
-    def _has_begun(self) -> bool:
-        """Whether the answer has begun."""
-        return self._started
-
-    @property
-    def _may_go_on(self) -> bool:
-        """Whether an answer that has begun can go on with a call that an error quotes."""
-        return False
-
-    @property
-    def _has_text(self) -> bool:
-        """Whether the client got text of the model."""
-        return False
+    def _so_far(self) -> tuple[bool, bool, bool]:
+        """For an error that quotes a call: whether the answer has begun, and then whether it can go on with a call,
+        and whether the client got text of the model."""
+        return self._started, False, False
 
     def _recovered(self, event: Event) -> list[bytes]:
         """What the client gets instead of an error that quotes a call; nothing if it is no such error.
@@ -343,9 +303,10 @@ class Protocol(ABC):
         If another call has begun already, it is not known which of the two is meant.
         """
         outcomes = self._mender.outcomes
-        if self.recover is None or self.tail or outcomes or (self._has_begun and not self._may_go_on):
+        begun, may_go_on, has_text = self._so_far
+        if self.recover is None or self.tail or outcomes or (begun and not may_go_on):
             return []
-        events, calls = self.recover(event, begun=self._has_begun, has_text=self._has_text)
+        events, calls = self.recover(event, begun=begun, has_text=has_text)
         if self.framing is not SSE:
             events = [one._replace(raw=self.framing.write(one.data or "", one.type)) for one in events]
         out = [piece for one in events for piece in self.take(one)]

@@ -322,10 +322,6 @@ class Zai(Protocol):
         return body  # Clients always stream.
 
     @property
-    def holds_call_or_reason(self) -> bool:
-        return self._converts
-
-    @property
     def holding(self) -> bool:
         return bool(self.tail) or self.holds_call
 

@@ -25,8 +25,6 @@ _PATCH: Final = "*** Begin Patch"
 class AnswerOfItems(Answer):
     """An answer whose texts are items, and whose calls of freeform tools get their raw input back."""
 
-    drops_space = False
-
     def is_freeform(self, name: str, namespace: str) -> bool:
         """Whether this is a freeform tool of the client's that is not left alone."""
         tool = self._tools.get(name, namespace or None)

@@ -61,6 +61,7 @@ class Responses(Protocol):
         assert isinstance(self.answer, AnswerOfItems)
         self._reader = Reader(self.answer, self._items, request.read_by_model)
         self._writer = Writer(framing, self._items, request.model)
+        self._learns_pieces = self.answer.live is None  # Else its event has to be read: it may leave as it came.
         self._begun = 0
         """How many times the answer began."""
         self._error: Json = {}
@@ -78,8 +79,6 @@ class Responses(Protocol):
         except _Failed as failed:
             ends = failed.source.message.get("type") == "error"
             return self._recovered(event) or self._fail_with(failed.error, failed.source, ends=ends)
-        if self.answer.live is not None:
-            self.piece = None  # Its event has to be read, because it may leave as it came.
         return [*out, *self._all_that_waits(Finish.UNKNOWN)] if self._over else out
 
     def read(self, event: Event) -> list[Part] | None:
@@ -102,11 +101,6 @@ class Responses(Protocol):
         status, finish = source.how_ended()
         self._over, self._writer.failed, self._writer.cut = True, status in FAILED, finish is Finish.CUT
         return source.saying(self._reader.read_end(source))
-
-    def _learn(self, raw: bytes, parts: list[Part], out: list[bytes]) -> None:
-        super()._learn(raw, parts, out)
-        if isinstance(self.piece, Text):
-            self.piece = None  # The reader needs the text too.
 
     def pass_unparsed(self, chunk: bytes) -> int:
         if self.passing is None:

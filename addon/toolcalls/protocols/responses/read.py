@@ -94,7 +94,7 @@ class Reader:
         return told
 
     def _begin(self, item: Item) -> list[Part]:
-        self._answer.other_calls = self._answer.other_calls or item.kind == FREEFORM
+        self._answer.end.other_tools = self._answer.end.other_tools or item.kind == FREEFORM
         content = item.body.get("content") if item.kind == MESSAGE else None
         entries = content if isinstance(content, list) else [content]
         shown = "" if all(_text_in(entry) == "" for entry in entries) else None
