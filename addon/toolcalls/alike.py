@@ -62,6 +62,11 @@ class Alike:
         self._behind: list[bytes] = []
         """What stands behind the piece, each behind such a value."""
 
+    @property
+    def varies(self) -> bool:
+        """Whether such events differ in more than the piece."""
+        return bool(self._before or self._behind)
+
     def learn(self, raw: bytes, piece: str) -> None:
         """An event says nothing but this piece."""
         self._begin = self._end = b""
@@ -94,7 +99,13 @@ class Alike:
                 text = piece.decode()
             else:
                 read = _text_of(piece)
-                if read is None or (line_begun is not None and _has_mark(read)):
+                if read is None:
+                    break
+                # A call may begin in the text, or at its end; text that is too long to be searched ends the search.
+                marked = line_begun is not None and (
+                    read.endswith(_MAY_GO_ON) or any(mark in read for mark in _MARKS)
+                )
+                if marked or len(read) > MOST_SEARCHED:
                     break
                 text = read
                 if line_begun is False or (line_begun and "\n" in text):
@@ -143,9 +154,3 @@ def _text_of(piece: bytes) -> str | None:
         return text if usual else str(loads(f'"{text}"'))
     except ValueError:
         return None
-
-
-def _has_mark(text: str) -> bool:
-    """Whether a call may begin in a text, or at its end, in a line that has begun; text that is too long to be
-    searched has to be parsed, because that ends the search."""
-    return len(text) > MOST_SEARCHED or text.endswith(_MAY_GO_ON) or any(mark in text for mark in _MARKS)

@@ -110,6 +110,11 @@ class Answer:
         return bool(self.has_calls or self.end.reasons or self._waiting.texts)
 
     @property
+    def rests(self) -> bool:
+        """Whether nothing waits, and no text is the beginning of a call."""
+        return self.text.rests and not self.has_work
+
+    @property
     def _undecided(self) -> bool:
         """Whether what follows decides if text, or the end of the reasoning, is a call."""
         return self.text.undecided(alone=not self.has_calls)

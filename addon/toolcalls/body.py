@@ -156,8 +156,13 @@ class Body:
             return self._give_up(error, [data])
         if passed == len(data):
             return [data]
-        out = self._read(data[passed:])
-        return _joined([data[:passed], *out], data) if passed else out
+        if not passed:
+            return self._read(data)
+        more = data[passed:]
+        if (b"\n\n" if self._framing is SSE else b"\n") in more or b"\r" in more:
+            return _joined([data[:passed], *self._read(more)], data)
+        rest += more  # Not the whole of an event.
+        return [data[:passed]]
 
     def _read(self, data: bytes) -> list[bytes]:
         """Take decoded bytes, of which the first event is to be parsed."""

@@ -91,7 +91,7 @@ class Recovery:
         sent, _ = self.run(self.protocol, self.request, sent)
         return Recovered("application/x-ndjson" if lines else "text/event-stream", sent, calls)
 
-    def of_event(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]:
+    def of_event(self, event: Event, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]:
         """The events that replace an event with an error, and the calls in them; empty if the event stays.
 
         `begun`: they go on with an answer. `has_text`: that has text of the model.

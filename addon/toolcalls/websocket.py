@@ -68,7 +68,9 @@ class ResponsesSocket:
         if message is None or message.get("type") != CREATE:
             return text
         request = inner(message)
-        additional = [item for item in _items(request) if item.get("type") == "additional_tools"]
+        items = request.get("input")
+        listed = items if isinstance(items, list) else []
+        additional = [one for one in listed if isinstance(one, dict) and one.get("type") == "additional_tools"]
         known = self._request or {}
         self._request = {key: request.get(key) for key in ("max_output_tokens", "tool_choice", "text")}
         self._request |= {key: request.get(key) or known.get(key) for key in _KEPT}
@@ -148,7 +150,9 @@ class ResponsesSocket:
         """Remember what the model was given to read, including what the last answer added."""
         read_by_model = self._read_by_model if self._response is None else self._response.read_by_model
         known = [*(read_by_model.texts or ()), *texts][-_MOST_TEXTS:]
-        self._read_by_model = ReadByModel(_newest(known, _MOST_TEXTS_LENGTH))
+        while len(known) > 1 and sum(map(len, known)) > _MOST_TEXTS_LENGTH:
+            del known[0]
+        self._read_by_model = ReadByModel(known)
 
     def _remember_ids(self, ids: Iterable[str]) -> None:
         for identity in ids:
@@ -157,20 +161,3 @@ class ResponsesSocket:
                 self._used_length += len(identity)
         while self._used_length > _MOST_IDS_LENGTH and len(self._used) > 1:
             self._used_length -= len(self._used.popitem(last=False)[0])
-
-
-def _newest(texts: list[str], most: int) -> list[str]:
-    """The newest texts that fit into the limit, and the newest in any case."""
-    kept: list[str] = []
-    length = 0
-    for text in reversed(texts):
-        length += len(text)
-        if kept and length > most:
-            break
-        kept.append(text)
-    return kept[::-1]
-
-
-def _items(request: dict[str, Any]) -> list[dict[str, Any]]:
-    items = request.get("input")
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []

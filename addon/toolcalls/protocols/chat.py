@@ -142,7 +142,7 @@ class Chat(Protocol):
             if number not in (None, self._calling):
                 # Calls in two choices may be two answers to one question, or one answer in pieces.
                 part.refusal = ANOTHER_CHOICE
-        self._learns_pieces = number == index
+        self._learns = (Text, Fragment) if number == index else ()  # Else the client gets them in other bytes.
         if number != index and (fragments or self.answers[index].has_work):
             read_together(_written({**chunk, "choices": [{**choice, "index": index}]}), parts)
         return parts

@@ -6,10 +6,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, Final
-from typing import Protocol as WireProtocol
 
 from .. import payload
 from ..alike import Alike
@@ -58,10 +57,6 @@ class Instead(Exception):
         self.events = events
 
 
-class Recover(WireProtocol):
-    def __call__(self, event: Event, *, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]: ...
-
-
 class Protocol(Traits, ABC):
     framing: Framing = SSE
     answer_type: type[Answer] = Answer
@@ -74,16 +69,16 @@ class Protocol(Traits, ABC):
         self.answers: dict[Any, Answer] = {}
         """The answers, by what tells them apart (`choice`)."""
         self._started = self._over = False
-        self.recover: Recover | None = None
-        """Gives the events that replace an error which quotes a call, and the calls in them."""
+        self.recover: Callable[[Event, bool, bool], tuple[list[Event], list[Outcome]]] | None = None
+        """Gives the events that replace an error which quotes a call, and the calls in them. It is told whether the
+        answer has begun, and whether the client got text."""
         self._alike = Alike()
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
-        self.piece: Fragment | None = None
-        """All that the last event that was parsed says, if that is a piece of arguments."""
-        self._learns_pieces = True
-        """An event with a piece of arguments reaches the client under the index that it came with; where it does not
-        (Chat with another choice than the one asked for), each has to be read whole."""
+        self.piece: Text | Fragment | None = None
+        """All that the last event that was parsed says, if that is a piece of text or of arguments."""
+        self._learns: tuple[type[Part], ...] = (Text, Fragment)
+        """Pieces of which only the text need be read, because the rest of their events is like the last one."""
 
     @abstractmethod
     def read(self, event: Event) -> list[Part] | None:
@@ -200,13 +195,15 @@ class Protocol(Traits, ABC):
     def _learn(self, raw: bytes, part: Part, out: list[bytes]) -> None:
         """If an event says nothing but a text, which passed, or a piece of arguments, others may be like it."""
         if isinstance(part, Text) and out == [raw]:
-            answer = self.answers[part.choice]
-            if answer.text.rests and not answer.has_work:
-                self.passing = part
-                self._alike.learn(raw, part.text)
-        elif isinstance(part, Fragment) and part.only_arguments and not out and self._learns_pieces:
-            self.piece = part
+            self._alike.learn(raw, part.text)
+            self.passing = part if self.answers[part.choice].rests else None
+        elif isinstance(part, Fragment) and part.only_arguments and not out:
             self._alike.learn(raw, part.arguments)
+        else:
+            return
+        # What varies would be missing where the text has to be written.
+        written = isinstance(part, Fragment) or not self._alike.varies
+        self.piece = part if written and isinstance(part, self._learns) else None
 
     def pass_unparsed(self, chunk: bytes) -> int:
         """How much of a chunk passes as it came, because no byte of it matters: whole events, from its beginning."""
@@ -224,8 +221,16 @@ class Protocol(Traits, ABC):
         piece = self._alike.piece(raw) if last is not None else ""
         if last is None or not piece:
             return None
-        part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
-        ready = self._taken(read_together(raw, [part]))
+        if isinstance(last, Fragment):
+            part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
+            ready = self._taken(read_together(raw, [part]))
+        else:
+            text = Text(piece, last.slot, last.body, choice=last.choice)
+            ready = self._taken(read_together(raw, [text]))
+            passed = len(ready) == 1 and ready[0] is text
+            self.passing = text if passed and self.answers[text.choice].rests else None
+            if passed:
+                return [raw]
         return self.written(ready) if ready else []
 
     def _take_odd(self, event: Event) -> list[bytes]:
@@ -306,7 +311,7 @@ class Protocol(Traits, ABC):
         begun, may_go_on, has_text = self._so_far
         if self.recover is None or self.tail or outcomes or (begun and not may_go_on):
             return []
-        events, calls = self.recover(event, begun=begun, has_text=has_text)
+        events, calls = self.recover(event, begun, has_text)
         if self.framing is not SSE:
             events = [one._replace(raw=self.framing.write(one.data or "", one.type)) for one in events]
         out = [piece for one in events for piece in self.take(one)]

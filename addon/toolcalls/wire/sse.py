@@ -41,45 +41,29 @@ class Event(NamedTuple):
 
 def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
     """The offset after the last complete event of the block, searched from `start`; -1 if there is none."""
-    if block.endswith(b"\n\n") and not block.endswith(b"\n\n\n") and block.find(b"\r", start) < 0:
-        return len(block)
-    line_end = _line_end(block, start)
-    if not line_end:
+    if block.find(b"\r", start) >= 0:
         # A CR after an LF is half of a CRLF: without its LF the event is not complete.
         most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
         ends = (match.end() for match in _BLANK_LINE.finditer(block, start))
         return max((end for end in ends if end <= most), default=-1)
-    size = len(line_end)
-    found = block.rfind(line_end * 2, start)
-    at = end = found + 2 * size
-    while block.endswith(line_end, start, at):
-        at -= size
+    found = block.rfind(b"\n\n", start)
+    at = end = found + 2
+    while block.endswith(b"\n", start, at):
+        at -= 1
     # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
-    return end - (end - at) % (2 * size) if found >= 0 else -1
+    return end - (end - at) % 2 if found >= 0 else -1
 
 
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
-    if block.find(b"\n\n") == len(block) - 2 and block.find(b"\r") < 0:
-        return [block]
-    line_end = _line_end(block, 0)
-    if not line_end:
+    if block.find(b"\r") >= 0:
         ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
         return [block[start:end] for start, end in pairwise(ends) if start < end]
-    blank, size, start = line_end * 2, len(line_end) * 2, 0
-    events = []
-    while (end := block.find(blank, start) + size) >= size:
+    events, start = list[bytes](), 0
+    while (end := block.find(b"\n\n", start) + 2) >= 2:
         events.append(block[start:end])
         start = end
     return [*events, block[start:]] if start < len(block) else events
-
-
-def _line_end(block: bytes | bytearray, start: int) -> bytes:
-    """How all lines end: with LF or with CRLF; empty if they differ, or end otherwise."""
-    if block.find(b"\r", start) < 0:
-        return b"\n"
-    count = block.count(b"\r\n", start)
-    return b"\r\n" if count == block.count(b"\r", start) == block.count(b"\n", start) else b""
 
 
 def read_event(raw: bytes) -> Event:

@@ -20,7 +20,7 @@ from ...finish_reason import FinishWords
 from ...mend import strict
 from ...mend.finish import Finish
 from ...mend.mender import Mender
-from ...parts import Json, Part, Stop, Text
+from ...parts import Fragment, Json, Part, Stop, Text
 from ...policy import Policy
 from ...request.request import Request
 from ...wire import sse
@@ -61,7 +61,8 @@ class Responses(Protocol):
         assert isinstance(self.answer, AnswerOfItems)
         self._reader = Reader(self.answer, self._items, request.read_by_model)
         self._writer = Writer(framing, self._items, request.model)
-        self._learns_pieces = self.answer.live is None  # Else its event has to be read: it may leave as it came.
+        # The reader needs the texts, and an event that may leave as it came has to be read.
+        self._learns = (Fragment,) if self.answer.live is None else ()
         self._begun = 0
         """How many times the answer began."""
         self._error: Json = {}
