@@ -33,7 +33,7 @@ MAY_KNOW = {
     # One answer, one request.
     "payload": "mend reasons",
     "request": "ids mend outcome payload policy reasons tools wire sizes",
-    "finish_reason": "mend parts",
+    "finish_reason": "mend",
     "fragments": "mend payload reasons tools sizes",
     "alike": "sizes textcalls",
     "parts": "mend outcome",
