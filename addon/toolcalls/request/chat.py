@@ -44,7 +44,7 @@ class ChatHistory(MessageHistory):
         for said in self.messages:
             # Calls of custom tools have no outcome, so no turn is known by them.
             said.calls = [call for call in said.calls if call.key]
-        return self.messages
+        return super().said()
 
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         before = order[-1] if order else {}

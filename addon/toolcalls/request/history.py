@@ -120,7 +120,7 @@ class Said:
     speaks: bool = True
     """It has words, or anything else that is neither a call nor a result."""
     is_whole: bool = False
-    """The client sends its reasoning itself, or none can be missing. Set when it is needed."""
+    """The client sends its reasoning itself, or none can be missing. Set by `History.said`."""
 
     @property
     def words(self) -> str:
@@ -229,6 +229,8 @@ class History(ABC):
 
     def said(self) -> list[Said]:
         """The messages that have to do with reasoning, in their order; none if the server keeps the history."""
+        for said in self.messages:
+            said.is_whole = said.role == "model" and self.is_whole(said)
         return self.messages
 
     def is_whole(self, said: Said) -> bool:
@@ -281,12 +283,8 @@ class History(ABC):
         """Remove what the host rejects because it is empty."""
 
     @abstractmethod
-    def repeated(self, change: Change) -> list[Json]:
-        """The messages with calls, or the items other than calls, that only repeat others."""
-
-    @abstractmethod
-    def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
-        """Remove copies of calls, and messages or items that repeat others."""
+    def drop(self, copies: list[PastCall], change: Change) -> bool:
+        """Remove copies of calls, and messages or items that only repeat others; returns whether there were any."""
 
     def give_own_ids(self, change: Change) -> None:  # noqa: B027
         """Give different calls different ids, if the host wants that."""
@@ -312,32 +310,20 @@ class MessageHistory(History):
         """Whether a message may have nothing but this call or block."""
         return True
 
-    def repeated(self, change: Change) -> list[Json]:
-        """The messages with calls that are followed by themselves, unless each has its result."""
-        paired = {id(call) for turn in self.turns if self.is_paired(turn) for call in turn.calls}
-        return [
-            one.entry
-            for one, after in pairwise(self.messages)
-            if one.calls
-            and id(one.calls[0]) not in paired
-            and all(call.id or not self.has_ids for call in one.calls)
-            and any(change.touches(call.name) for call in one.calls)
-            and after.number == one.number + 1
-            and same(one.entry, after.entry)
-        ]
-
-    def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
-        """Remove copies of calls and repeated messages, and messages of which nothing is left."""
-        gone, emptied = {id(call.entry) for call in copies}, [*repeated]
+    def drop(self, copies: list[PastCall], change: Change) -> bool:
+        """Messages of which nothing else is left go too, and those that are there twice in a row."""
+        gone, emptied = {id(call.entry) for call in copies}, []
+        again = {id(after.entry) for one, after in pairwise(self.messages) if copies and same(one.entry, after.entry)}
         for home in {id(call.home): call.home for call in copies}.values():
             left = [entry for entry in home[self.inside] if id(entry) not in gone]
-            if any(map(self.can_stand_alone, left)):
+            if id(home) not in again and any(map(self.can_stand_alone, left)):
                 change.count("repeated call", len(home[self.inside]) - len(left))
                 home[self.inside] = left
             else:
                 emptied.append(home)
         change.count("repeated message", len(emptied))
         remove(self.entries, emptied)
+        return bool(copies)
 
     def rewrite(
         self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from ..mend.strict import write
 from .change import Change
-from .history import LOST, SERVER_CALLS, History, Json, PastCall, PastResult
+from .history import LOST, SERVER_CALLS, History, Json, PastCall, PastResult, Turn, same
 
 _SECOND = "[toolfix] Another result of a call that has one already"
 
@@ -21,10 +21,7 @@ def arrange(history: History, change: Change) -> None:
     if all(map(history.is_paired, history.turns)) and not history.has_oddities():
         return
     if history.is_complete():
-        repeated = history.repeated(change)
-        copies = _copies(history, change, set(map(id, repeated)))
-        if copies or repeated:
-            history.drop(copies, repeated, change)
+        if history.drop(_copies(history, change), change):
             history.read()
         history.give_own_ids(change)
         _pair(history, change)
@@ -33,20 +30,26 @@ def arrange(history: History, change: Change) -> None:
         history.rewrite(set(), {}, {}, change)
 
 
-def _copies(history: History, change: Change, leaving: Set[int]) -> list[PastCall]:
-    """The calls that repeat another one: its id, its tool and its arguments. `leaving`: entries that go anyway.
+def _copies(history: History, change: Change) -> list[PastCall]:
+    """The calls that repeat another one: its id, its tool and its arguments.
 
     One of them stays, if possible the one behind reasoning; or one in each turn that is followed by its result.
     """
     found: dict[tuple[int, str, str], list[tuple[PastCall, int]]] = defaultdict(list)
     called = Counter(call.id for turn in history.turns for call in turn.calls)
     answered: set[tuple[int, str]] = set()
-    for number, turn in enumerate(history.turns):
+    number = 0
+    before: Turn | None = None
+    for turn in history.turns:
+        # A message of calls that is there twice in a row is one turn.
+        if before is None or before.results or before.spoken or not same(before.home, turn.home):
+            number += 1
+        before = turn
         if history.by_number and history.is_paired(turn):
             continue
         answered.update((number, result.id) for result in turn.results)
         for call in turn.calls:
-            if call.id and called[call.id] > 1 and id(call.home) not in leaving and change.touches(call.name):
+            if call.id and called[call.id] > 1 and change.touches(call.name):
                 # A host whose id toolfix restored gives one id to several calls.
                 spans = history.has_ids and not history.turn_is_message and call.id not in change.restored
                 found[-1 if spans else number, call.id, write(call.compared)].append((call, number))

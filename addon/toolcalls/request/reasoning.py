@@ -126,7 +126,6 @@ class ReasoningSession:
         messages = history.said()
         lacks = False
         for said in messages:
-            said.is_whole = said.role == "model" and history.is_whole(said)
             may_lack = not said.is_whole or (support.signs_calls and bool(said.calls))
             lacks = lacks or (said.role == "model" and may_lack)
         if not lacks:

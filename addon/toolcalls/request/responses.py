@@ -13,11 +13,13 @@ from itertools import groupby, pairwise
 
 from ..payload import string_of
 from .change import Change
-from .history import CANCELLED, History, Json, PastCall, PastResult, Said, objects_in, remove, same
+from .history import CANCELLED, History, Json, PastCall, PastResult, Said, remove, same
 
 _OUTPUT = "_output"
 OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
 """Calls that the client runs and answers with text. For other calls (screenshot, shell) no result can be made up."""
+
+_PAIRED = {*OUTPUTS, *OUTPUTS.values()}
 
 
 class ResponsesHistory(History):
@@ -66,9 +68,6 @@ class ResponsesHistory(History):
                     found.append(said)
         return found
 
-    def is_whole(self, said: Said) -> bool:
-        return said.is_whole
-
     def put_before(self, said: Said, blocks: list[Json]) -> None:
         self.entries[said.number : said.number] = blocks
 
@@ -92,20 +91,23 @@ class ResponsesHistory(History):
         )
         return lost_reasoning or len(set(called)) < len(called) or len(set(known)) < len(known)
 
-    def repeated(self, change: Change) -> list[Json]:
-        """The items that have a server's id and repeat an earlier item, except calls and outputs that are paired."""
+    def drop(self, copies: list[PastCall], change: Change) -> bool:
+        """The items that have a server's id and repeat an earlier item go too, but for those that are paired."""
+        gone = {id(call.entry) for call in copies}
         first: dict[str, Json] = {}
-        paired = {*OUTPUTS, *OUTPUTS.values()}
-        named = [item for item in objects_in(self.entries) if string_of(item.get("id"))]
-        ours = [item.get("type") in paired and change.touches(item.get("name")) for item in named]
-        items = [item for item, left_to_pairs in zip(named, ours, strict=True) if not left_to_pairs]
-        return [one for one in items if (before := first.setdefault(one["id"], one)) is not one and same(one, before)]
-
-    def drop(self, copies: list[PastCall], repeated: list[Json], change: Change) -> None:
+        repeated: list[Json] = []
+        for item in self.entries:
+            identity, kind = string_of(item.get("id")), string_of(item.get("type"))
+            if identity and not (kind in _PAIRED and change.touches(item.get("name"))):
+                if identity in first and same(item, first[identity]):
+                    repeated.append(item)
+                first.setdefault(identity, item)
         change.count("repeated call", len(copies))
         change.count("repeated message", len(repeated))
         remove(self.entries, [item for item in repeated if item.get("type") == "reasoning"])
-        self.rewrite({id(one) for one in (*repeated, *(call.entry for call in copies))}, {}, {}, change)
+        if copies or repeated:
+            self.rewrite({*gone, *map(id, repeated)}, {}, {}, change)
+        return bool(copies or repeated)
 
     def cancelled(self, call: PastCall) -> Json:
         return {"type": OUTPUTS[call.entry["type"]], "call_id": call.pair, "output": CANCELLED}
