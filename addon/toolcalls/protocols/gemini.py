@@ -188,7 +188,7 @@ class Gemini(Protocol):
         All others stay as they are, and clients ask again.
         """
         request, message = self._request, _MESSAGE.match(string_of(end.get("finishMessage")))
-        if message is None or not (request.calls_wanted and self._policy.text_calls != "off"):
+        if message is None or self._policy.text_calls == "off":
             return None
         try:
             [(written, unnamed, arguments)] = read_calls(message[1])

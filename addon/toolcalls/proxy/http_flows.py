@@ -286,7 +286,7 @@ class HttpFlows:
                 lambda: state.reasoning.answered(b"".join(before.decoded(state.exchange.encoding)), outcomes),
             )
         state.reasoning.over()
-        state.seed.forget()
+        state.seed.body = None
         self._report(flow, state, stream, broken=broken)
         if self._settings.bodies_are_wanted:
             self.closed[flow] = state

@@ -38,10 +38,11 @@ class Request:
     """The ids in the client's history: no new call gets one of them."""
     include_usage: bool = False
     """The client asked for a chunk with the usage at the end of the stream."""
-    calls_wanted: bool = True
-    """False if the client sent `tool_choice: none`, or asked Ollama for JSON: then no text becomes a call."""
     allowed: frozenset[str] | None = None
-    """The tools that the client allows for this answer; None if it allows all that it declares."""
+    """The tools that the client allows for this answer; None if it allows all that it declares.
+
+    It allows none with `tool_choice: none`, or if it asked Ollama for JSON: then no text becomes a call.
+    """
     json_wanted: bool = False
     """The client asked for JSON: an answer of nothing but JSON is that answer, whatever it looks like."""
     limit: int | None = None
@@ -52,8 +53,6 @@ class Request:
     @property
     def callable_tools(self) -> Tools:
         """The tools that the client lets this answer call."""
-        if not self.calls_wanted:
-            return Tools()
         allowed = self.allowed
         return self.tools if allowed is None else Tools(tool for tool in self.tools if tool.name in allowed)
 
@@ -87,14 +86,11 @@ def seed_of(body: bytes | None) -> str:
 class Seed:
     """The seed of a request, computed only when it is needed: that costs a tenth of reading the request."""
 
-    _body: bytes | None
+    body: bytes | None
+    """None when the answer is over: this object may still be referred to."""
 
     def __call__(self) -> str:
-        return seed_of(self._body)
-
-    def forget(self) -> None:
-        """Release the body when the answer is over, even if this object is still referred to."""
-        self._body = None
+        return seed_of(self.body)
 
 
 _OLLAMA = "ollama"
@@ -116,9 +112,11 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     config = object_under(request, "toolConfig", "tool_config") or {}
     gemini = object_under(config, "functionCallingConfig", "function_calling_config") or {}
     names = gemini.get("allowedFunctionNames", gemini.get("allowed_function_names"))
+    named = isinstance(names, list) and bool(names)
     wants_json = _wants_json(request)
     # Ollama's and Gemini's servers answer with nothing but JSON, others also with calls.
     only_json = (protocol == _OLLAMA and bool(request.get("format"))) or ("contents" in request and wants_json)
+    no_call = only_json or any(map(_is_none, (*choices, gemini.get("mode"))))
     return Request(
         tools=Tools.read(request),
         choices=count if isinstance(count, int) and count > 0 else 1,
@@ -128,8 +126,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
         model=model if isinstance(model, str) else "",
         used_ids=used_ids(request),
         include_usage=isinstance(options, dict) and options.get("include_usage") is True,
-        calls_wanted=not (only_json or any(map(_is_none, (*choices, gemini.get("mode"))))),
-        allowed=_allowed({"tools": names} if isinstance(names, list) and names else choices[0] or choices[1]),
+        allowed=frozenset() if no_call else _allowed({"tools": names} if named else choices[0] or choices[1]),
         json_wanted=wants_json,
         read_by_model=ReadByModel.of_request(request),
     )
