@@ -23,7 +23,11 @@ class ChatHistory(MessageHistory):
         who = "model" if role == "assistant" else "user" if role == "user" else "results"
         said = Said(number, message, who, message.get("content"), speaks=role != "tool")
         if entries:
-            said.calls = calls = [_call(entry, message) for entry in objects_in(entries)]
+            said.calls = calls = []
+            for entry in objects_in(entries):
+                function = entry.get("function")
+                body, key = (function, "arguments") if type(function) is dict else (entry, "")
+                calls.append(PastCall(string_of(entry.get("id")), entry, body, message, key))
             self.as_expected = self.as_expected and type(entries) is list and len(calls) == len(entries)
         elif role == "tool":
             identity = string_of(message.get("tool_call_id"))
@@ -54,12 +58,6 @@ class ChatHistory(MessageHistory):
             order.append({"role": "user", "content": words or instead})
         elif words:
             before["content"] = with_words(before.get("content"), words)
-
-
-def _call(entry: Json, message: Json) -> PastCall:
-    function = entry.get("function")
-    body, key = (function, "arguments") if type(function) is dict else (entry, "")
-    return PastCall(string_of(entry.get("id")), entry, body, message, key)
 
 
 def _takes_words(message: Json) -> bool:

@@ -86,7 +86,9 @@ def looped(times: int) -> str:
 
 def _texts(content: object) -> list[str]:
     """The texts of a result."""
-    parts: list[Any] = content if isinstance(content, list) else [{"text": content}]
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else []
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
 
 
@@ -144,7 +146,8 @@ def _sentence(result: PastResult, change: Change) -> str:
 
 def _is_refusal(content: object) -> bool:
     """Whether the result is, as a whole, an agent's own refusal of the arguments."""
-    return any(_REFUSAL.fullmatch(text.strip()) for text in _texts(content)[:1])
+    texts = _texts(content)
+    return bool(texts) and _REFUSAL.fullmatch(texts[0].strip()) is not None
 
 
 def _ran(call: PastCall | None, change: Change) -> bool:

@@ -209,13 +209,13 @@ class History(ABC):
 
     def _add(self, said: Said, turn: Turn, known: dict[str, PastCall]) -> None:
         """Add what a message says to its turn. `known`: the calls so far, by their ids."""
+        turn.calls += said.calls
+        turn.results += said.results
         for call in said.calls:
             known[call.id] = call
-            turn.calls.append(call)
         for result in said.results:
             result.turn, result.call = turn, known.get(result.id)
             result.displaced = result.displaced or turn.answered
-            turn.results.append(result)
         if said.calls or (said.role == "model" and not self.results_anywhere):
             turn.end = turn.home = said.entry
         elif said.speaks and said.role != "model":

@@ -38,7 +38,7 @@ class ResponsesHistory(History):
                 return Said(number, message, "results", message.get("output"), results=(result,), speaks=False)
             before = self.messages[-1] if self.messages else None
             behind_reasoning = before is not None and (
-                before.entry.get("type") == "reasoning" or any(call.behind_reasoning for call in before.calls)
+                before.calls[0].behind_reasoning if before.calls else before.entry.get("type") == "reasoning"
             )
             key = "arguments" if kind == "function_call" else ""
             call = PastCall(identity, message, message, message, key, kind in OUTPUTS, behind_reasoning)
@@ -83,11 +83,10 @@ class ResponsesHistory(History):
 
     def has_oddities(self) -> bool:
         called = [call.id for turn in self.turns for call in turn.calls]
-        known = [said.entry["id"] for said in self.messages if string_of(said.entry.get("id"))]
-        items = [*(said.entry for said in self.messages), {"role": "user"}]
+        known = [item["id"] for item in self.entries if string_of(item.get("id"))]
         lost_reasoning = any(
-            one.get("type") == "reasoning" and not (after.get("type") == "reasoning" or _is_of_model(after))
-            for one, after in pairwise(items)
+            one.get("type") == "reasoning" and after.get("type") != "reasoning" and not _is_of_model(after)
+            for one, after in pairwise([*self.entries, {"role": "user"}])
         )
         return lost_reasoning or len(set(called)) < len(called) or len(set(known)) < len(known)
 
