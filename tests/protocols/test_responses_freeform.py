@@ -27,22 +27,37 @@ def read(upstream: Upstream, request: Json = REQUEST) -> Final:
     return validate(out)
 
 
-@pytest.mark.parametrize("request_", [UNDECLARED, REQUEST])
-@pytest.mark.parametrize("missing", ["item.added", "input.delta", "input.done", "no such"])
-@pytest.mark.parametrize("name", ["other", "apply_patch"])
-def test_a_freeform_call_without_its_beginning_is_one_call(name: str, missing: str, request_: Json) -> None:
-    upstream = without(Upstream().custom(name, "a", "bc").message("Hi").end(), "item.added", missing)
-    final = read(upstream, request_)
-    assert final.calls() == [("custom_tool_call", name, "abc")]
+MISSING = ["item.added", "input.delta", "input.done", "no such"]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_a_freeform_call_without_its_beginning_is_one_call(missing: str) -> None:
+    upstream = without(Upstream().custom("apply_patch", "a", "bc").message("Hi").end(), "item.added", missing)
+    final = read(upstream)
+    assert final.calls() == [("custom_tool_call", "apply_patch", "abc")]
     assert [entry["type"] for entry in final.response["output"]] == ["custom_tool_call", "message"]
     assert final.texts() == ["Hi"]
+
+
+def ended(upstream: Upstream, request: Json) -> list[Json]:
+    """The calls that end with an event of their own, as agents run them, with or without a beginning."""
+    out, subject = run(upstream.bytes(), request=request)
+    assert subject.failure is None, subject.failure
+    events = [json.loads(data) for kind, data in events_of(out) if kind.endswith("item.done")]
+    return [event["item"] for event in events if event["item"]["type"].endswith("_call")]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+def test_one_that_nobody_declared_gets_no_beginning_either(missing: str) -> None:
+    upstream = without(Upstream().custom("apply_patch", "a", "bc").message("Hi").end(), "item.added", missing)
+    assert ended(upstream, UNDECLARED) == upstream.output[:1]
 
 
 @pytest.mark.parametrize("request_", [UNDECLARED, REQUEST])
 def test_a_freeform_call_without_its_beginning_behind_another_is_one_call(request_: Json) -> None:
     upstream = Upstream().call("shell", '{"command":"ls",}').custom("other", "a", "bc").custom("other", "d").end()
-    final = read(without(upstream, "item.added", of=(1,)), request_)
-    assert final.calls()[1:] == [("custom_tool_call", "other", "abc"), ("custom_tool_call", "other", "d")]
+    calls = ended(without(upstream, "item.added", of=(1,)), request_)
+    assert {call["id"]: call.get("input") for call in calls} == {"fc_0": None, "ctc_1": "abc", "ctc_2": "d"}
 
 
 @pytest.mark.parametrize("end", [[], None])

@@ -65,8 +65,6 @@ class Item:
     """Those of a message, by their numbers."""
     over: bool = False
     """The upstream has ended it."""
-    only_listed: bool = False
-    """No event told it: only the list has it."""
     id: str = ""
     index: int = -1
     """-1: the client does not know it yet."""
@@ -85,7 +83,7 @@ class Item:
         """The item with the fields that clients need; the same object if nothing is missing."""
         needed = _NEEDED.get(self.kind, {})
         missing = {key: value for key, value in needed.items() if body.get(key) is None}
-        if needed and body.get("id") != self.id:
+        if needed and self.id and body.get("id") != self.id:
             missing["id"] = self.id
         return {**body, **missing} if missing else body
 
@@ -95,11 +93,11 @@ class Item:
         content = body["content"] if self.texts else None
         if not isinstance(content, list):
             return body
-        told = [*content, *[{"type": TEXT, "text": "", "annotations": []}] * (max(self.texts) + 1 - len(content))]
+        made = [*content, *[{"type": TEXT, "text": "", "annotations": []}] * (max(self.texts) + 1 - len(content))]
         for number, text in self.texts.items():
-            if isinstance(told[number], dict) and told[number].get("type") != REFUSAL:
-                told[number] = text.in_part(told[number])
-        return body if told == content else {**body, "content": told}
+            if isinstance(made[number], dict) and made[number].get("type") != REFUSAL:
+                made[number] = text.in_part(made[number])
+        return body if made == content else {**body, "content": made}
 
 
 class Items:
@@ -111,10 +109,10 @@ class Items:
         self.all: list[Item] = []
         self.changed = False
         """A call was held, or the client got an item otherwise than it came: the list at the end is written anew."""
-        self._by_id: dict[str, Item] = {}
-        self._at: dict[int | None, Item] = {}
-        self._ids: set[str] = set()
-        self._indices: set[int] = set()
+        self._known: dict[str | int, Item] = {}
+        """The last item at each index of the upstream, and under each of its ids."""
+        self._taken: set[str | int] = set()
+        """The ids and the indices of the items that the client knows."""
         self._listed: dict[int, Item] = {}
         """The items that the entries of the list repeat, by the identity of the entry."""
 
@@ -123,100 +121,83 @@ class Items:
             raise LimitReached
         item = Item(kind, wire_id, wire_index, body)
         self.all.append(item)
-        if wire_id:
-            self._by_id[wire_id] = item
-        if wire_index is not None:
-            self._at[wire_index] = item
+        self._known |= {key: item for key in (wire_id, wire_index) if key not in ("", None)}
         return item
 
-    def alias(self, item: Item, wire_id: str) -> None:
-        """Note another id by which the upstream calls an item."""
-        if wire_id:
-            self._by_id[wire_id] = item
-
     def known(self, wire_id: str, wire_index: int | None = None) -> Item | None:
-        return self._by_id.get(wire_id) or self._at.get(wire_index)
+        return self._known.get(wire_id) or self._known.get(-1 if wire_index is None else wire_index)
 
     def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
         """The unfinished item that an event is about; without an index the last one, as ids may change."""
-        for item in (self._by_id.get(wire_id), self._at.get(wire_index)):
-            if item is not None and item.kind == kind and not item.over:
-                return item
-        if wire_index is not None:
-            return None
-        return next((item for item in reversed(self.all) if item.kind == kind and not item.over), None)
+        found = [self._known.get(wire_id), self._known.get(-1 if wire_index is None else wire_index)]
+        found += reversed(self.all) if wire_index is None else ()
+        item = next((one for one in found if one is not None and one.kind == kind and not one.over), None)
+        if item is not None and wire_id:
+            self._known[wire_id] = item
+        return item
 
     def announce(self, item: Item) -> None:
         """The client gets to know an item: choose its id and its index."""
-        wanted = item.wire_index
-        if wanted is None or wanted in self._indices:
-            wanted = max(self._indices, default=-1) + 1
-        base = item.wire_id or self.fresh(item.kind)
-        chosen, count = base, 1
-        while chosen in self._ids:
+        base = item.id = item.wire_id or self.fresh(item.kind)
+        count, item.index = 1, -1 if item.wire_index is None else item.wire_index
+        while item.id in self._taken:
             count += 1
-            chosen = f"{base}_{count}"
-        item.id, item.index = chosen, wanted
-        self._ids.add(chosen)
-        self._indices.add(wanted)
+            item.id = f"{base}_{count}"
+        if item.index < 0 or item.index in self._taken:
+            item.index = max((one for one in self._taken if isinstance(one, int)), default=-1) + 1
+        self._taken |= {item.id, item.index}
 
     def fresh(self, kind: str) -> str:
         return f"{_PREFIXES.get(kind, 'item')}_{self._unique('').removeprefix('call_')}"
 
     # The list of all items in the terminal event and in a document
 
-    def match(self, entries: list[Json]) -> None:
-        """Find the items that the entries of the list repeat, if they have the same id."""
-        by_id: dict[tuple[str, str], Item] = {}
-        for item in reversed(self.all):
-            by_id |= {(item.kind, one): item for one in (item.body.get("id"), item.wire_id, item.id) if one}
-        for entry in entries:
-            fits = (by_id.get((kind, string_of(entry.get("id")))) for kind in _kinds_of(entry))
-            found = next(filter(None, fits), None)
-            if found is not None and id(entry) not in self._listed:
-                self._listed[id(entry)] = found
+    def match(self, entries: list[Json], kind: str = "") -> list[Item | None]:
+        """The items that these entries of the list repeat: by their ids, or else the next of their type.
 
-    def listed(self, entry: Json, *, renamed: bool) -> Item | None:
-        """The item that an entry of the list repeats. `renamed`: it may be one that is known under another id."""
-        if id(entry) not in self._listed and renamed:
-            taken, kinds = set(map(id, self._listed.values())), _kinds_of(entry)
-            left = (item for item in self.all if item.kind in kinds and id(item) not in taken)
-            item = next(left, None)
+        `kind`: the type of all of them, if it is not the one that they name.
+        """
+        by_id: dict[tuple[str, str], Item] = {}
+        for one in reversed(self.all):
+            by_id |= {(one.kind, name): one for name in (one.body.get("id"), one.wire_id, one.id) if name}
+        for entry in entries:
+            item = by_id.get((kind or kind_of(entry), string_of(entry.get("id"))))
             if item is not None:
                 self._listed[id(entry)] = item
-        return self._listed.get(id(entry))
+        taken = set(map(id, self._listed.values()))
+        for entry in entries:
+            left = (one for one in self.all if one.kind == (kind or kind_of(entry)) and id(one) not in taken)
+            item = self._listed.get(id(entry)) or next(left, None)
+            if item is not None:
+                self._listed[id(entry)] = item
+                taken.add(id(item))
+        return [self._listed.get(id(entry)) for entry in entries]
 
-    def keep(self, entry: Json, item: Item | None) -> None:
-        """The list has this entry at its end too, and nothing else of it is told."""
+    def keep(self, entry: Json, item: Item | None) -> Item:
+        """The list has this entry: what no event told of it, it tells."""
         if item is None:
             item = self._listed[id(entry)] = self.open(kind_of(entry), string_of(entry.get("id")), None, entry)
-            item.only_listed = True
         if not item.over:
             item.over, item.body = True, entry
+        return item
 
     def output(self, listed: Any) -> Any:
-        """The list of all items as the client got them; the list that came, if it is that or nothing was changed."""
+        """The list of all items as the client got them; the list that came, if it is that or nothing was changed.
+
+        An item that only the list has stays behind the one before it. A call that the client did not get is left out.
+        """
         entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
         if entries and not self.changed:
             return listed
-        known = sorted((item for item in self.all if item.index >= 0), key=lambda item: item.index)
-        self.match(entries)
-        place = 0
-        for entry in entries if any(item.only_listed for item in self.all) else ():
-            item = self.listed(entry, renamed=True)
-            if item is not None and item.only_listed and item.index < 0:
-                self.announce(item)
-                known.insert(place, item)
-            if item in known:
-                place = known.index(item) + 1
+        self.match([entry for entry in entries if id(entry) not in self._listed], CALL)
+        place, places = -1, dict[int, tuple[int, Item]]()
+        for item in [self._listed[id(entry)] for entry in entries if id(entry) in self._listed]:
+            place = item.index if item.index >= 0 else place
+            places[id(item)] = place, item
+        places |= {id(item): (item.index, item) for item in self.all if item.index >= 0}
+        known = [item for _, item in sorted(places.values(), key=lambda one: one[0])]
         made = [item.done or item.as_sent(item.body) for item in known if item.done or item.over]
         return listed if made == listed else made
-
-
-def _kinds_of(entry: Json) -> tuple[str, ...]:
-    """The types of an item that an entry may repeat."""
-    kind = kind_of(entry)
-    return (kind, CALL) if kind == FREEFORM else (kind,)
 
 
 def kind_of(body: Json) -> str:

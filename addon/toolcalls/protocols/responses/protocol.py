@@ -27,7 +27,7 @@ from ...wire import sse
 from ...wire.framing import SSE, Framing
 from ...wire.sse import Event
 from ..errors import error_in
-from ..protocol import Protocol, joined
+from ..protocol import Failed, Protocol, joined
 from .answer import AnswerOfItems
 from .events import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, TERMINAL, Incoming
 from .items import Items
@@ -40,13 +40,6 @@ _ABOUT_A_CALL: Final = re.compile(
 """In an event about a call: the type of the event or of an item in it. In a text its quotes would be escaped."""
 _KINDS: Final = {"completed": COMPLETED, "incomplete": "response.incomplete", "failed": "response.failed"}
 _UNFINISHED: Final = frozenset({"in_progress", "queued"})
-
-
-class _Failed(Exception):
-    """The event is an error of the upstream."""
-
-    def __init__(self, error: Json, source: Incoming) -> None:
-        self.error, self.source = error, source
 
 
 class Responses(Protocol):
@@ -66,7 +59,8 @@ class Responses(Protocol):
         self._begun = 0
         """How many times the answer began."""
         self._error: Json = {}
-        """An error that is no event of the protocol: `response.failed` repeats it at the end."""
+        """An error of the upstream: `response.failed` repeats it at the end."""
+        self._error_event: Incoming | None = None
         self._document: Json = {}
 
     # Reading
@@ -75,11 +69,7 @@ class Responses(Protocol):
         if self._over and event.data is not None:
             # A call after the terminal event would run unmended, or again.
             return [] if _ABOUT_A_CALL.search(event.data) else [event.raw]
-        try:
-            out = super().take(event)
-        except _Failed as failed:
-            ends = failed.source.message.get("type") == "error"
-            return self._recovered(event) or self._fail_with(failed.error, failed.source, ends=ends)
+        out = super().take(event)
         return [*out, *self._all_that_waits(Finish.UNKNOWN)] if self._over else out
 
     def read(self, event: Event) -> list[Part] | None:
@@ -91,7 +81,8 @@ class Responses(Protocol):
         if not kind.startswith("response.") or kind == "response.error":
             error = error_in(message, event.type)
             if error is not None:
-                raise _Failed(error, source)
+                self._error, self._error_event = error, source
+                raise Failed
         else:
             self._started = True
         if kind == CREATED:
@@ -174,21 +165,24 @@ class Responses(Protocol):
         failed = {"status": "failed", "error": _failure(self._error)}
         return [*out, self._writer.send("response.failed", {"response": {**response, **failed}})]
 
-    def _fail_with(self, error: Json, event: bytes | Incoming, *, ends: bool = False) -> list[bytes]:
-        """Forward an error; complete calls go before it, and unfinished ones are dropped. `ends`: it is an event of
-        the protocol. If not, `response.failed` repeats it at the end; if it is the first event, it becomes the
-        protocol's own, because there is no response yet that could fail."""
-        self._error = error
+    def _fail(self, *raw: bytes) -> list[bytes]:
+        """Forward an error; complete calls go before it, and unfinished ones are dropped.
+
+        If it is no event of the protocol, `response.failed` repeats it at the end; if it is the first event, it is
+        written as one of the protocol, because there is no response yet that could fail.
+        """
         self._writer.failed = True
-        out = self._all_that_waits(Finish.CUT)
+        out, source = self._all_that_waits(Finish.CUT), self._error_event
+        ends = source is not None and source.message.get("type") == "error"
         self._over = ends or not self._started
-        if self._over and not ends:
-            told = {**_failure(error), "param": error.get("param")}
-            return [*out, self._writer.send("error", {**told, "error": {"type": told["code"], **error, **told}})]
-        return [*out, event if isinstance(event, bytes) else self._writer.in_order(event)]
+        if ends or self._started:
+            return [*out, *(raw if source is None else [self._writer.in_order(source)])]
+        said = {**_failure(self._error), "param": self._error.get("param")}
+        return [*out, self._writer.send("error", {**said, "error": {"type": said["code"], **self._error, **said}})]
 
     def _take_error(self, event: Event, error: Json) -> list[bytes]:
-        return self._fail_with(error, event.raw)
+        self._error = error
+        return self._fail(event.raw)
 
     # A document
 

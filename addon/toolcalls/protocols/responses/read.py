@@ -14,7 +14,7 @@ from ...sizes import MOST_CALLS, LimitReached
 from ...textcalls.tokens import without_tokens
 from .answer import AnswerOfItems, wrapped
 from .events import ADDED, ARGUMENTS, DELTA, ENDED, FAILED, INPUT, OUTPUT_TEXT, PART, REFUSED, TEXTS, Incoming
-from .items import CALL, FREEFORM, MESSAGE, REASONING, REFUSAL, Item, Items, MessageText, kind_of
+from .items import CALL, FREEFORM, MESSAGE, REASONING, REFUSAL, TEXT, Item, Items, MessageText, kind_of
 
 DROPPED: Final = "dropped"
 """The key in the body of a part whose event the client does not get."""
@@ -40,15 +40,13 @@ class Reader:
         if stem == ARGUMENTS:
             given = payload.text_of(source.message.get("arguments"))
             return [Fragment(place, name=string_of(source.message.get("name")), given=given, item=item_id)]
-        if stem == INPUT and not (item is not None and item.kind == FREEFORM):
-            if self._announced.isdisjoint((item_id, place)):
-                # Without a beginning it is the end of the item that says whose call it is, and the whole input.
-                item = self._items.find(FREEFORM, item_id, place)
-                return [_dropped() if item is None else Other(item, quiet=True)]
-            # The pieces are held, but what counts is said behind them.
-            given = wrapped(string_of(source.message.get("input"))) if verb == "done" else ""
-            return [Fragment(place, arguments=given, given=given, item=item_id)]
-        return [Other(item, quiet=True)]
+        if stem != INPUT or (item is not None and item.kind == FREEFORM):
+            return [Other(item, quiet=True)]
+        if self._announced.isdisjoint((item_id, place)):
+            return [_dropped()]  # Whose call it is, and the whole input, says the end of the item.
+        # The pieces are held, but what counts is said behind them.
+        given = wrapped(string_of(source.message.get("input"))) if verb == "done" else ""
+        return [Fragment(place, arguments=given, given=given, item=item_id)]
 
     # Items
 
@@ -59,21 +57,25 @@ class Reader:
             return [Other(quiet=True, waits=True)]
         if self._is_call(body):
             fragment = self._fragment(body, place, begins=begins, ends=not begins)
-            if not begins:
-                return [fragment]
-            self._announced |= {wire_id, place}
             # Whether the input of a freeform call is whole cannot be seen: the calls before it do not wait for that.
-            first = kind == FREEFORM and self._answer.holds_call
+            first = begins and kind == FREEFORM and self._answer.holds_call
+            self._announced |= {wire_id, place} if begins else set()
             return [Other(body={DROPPED: True}, begins=True), fragment] if first else [fragment]
         known = self._items.known(wire_id)
-        known = known if known is not None and known.kind == kind else None
-        if begins:
-            announced = known is not None and not known.over
-            return [_dropped()] if announced else self._begin(self._items.open(kind, wire_id, place, body))
-        item = self._items.find(kind, wire_id, place)
-        if item is None and known is not None:
-            return [_dropped()]  # Its end, sent again.
-        return self._end(item or self._items.open(kind, wire_id, place, body), body)
+        again = known is not None and known.kind == kind
+        if not begins:
+            item = self._items.find(kind, wire_id, place)
+            if item is None and again:
+                return [_dropped()]  # Its end, sent again.
+            item = item or self._items.open(kind, wire_id, place, body)
+            return [*self._whole(item, body), Other(item, ends=True)]
+        if known is not None and again and not known.over:
+            return [_dropped()]
+        item = self._items.open(kind, wire_id, place, body)
+        self._answer.end.other_tools = self._answer.end.other_tools or kind == FREEFORM
+        content = body.get("content") if kind == MESSAGE else None
+        empty = all(_text_in(entry) == "" for entry in (content if isinstance(content, list) else [content]))
+        return [*_seen(item, "" if empty else None), _beginning(item)]
 
     def _is_call(self, body: Json) -> bool:
         """Whether an item is a call of one of the client's tools. A freeform call that nobody declared passes."""
@@ -89,20 +91,9 @@ class Reader:
         given = None if more.get("begins") and not text else wrapped(text) if freeform else text
         call_id, name, item_id = (string_of(body.get(key)) for key in ("call_id", "name", "id"))
         cut, namespace = body.get("status") == "incomplete", string_of(body.get("namespace"))
-        told = Fragment(place, call_id, name, item=item_id, given=given, cut=cut, body=body, **more)
-        told.namespace = namespace
-        return told
-
-    def _begin(self, item: Item) -> list[Part]:
-        self._answer.end.other_tools = self._answer.end.other_tools or item.kind == FREEFORM
-        content = item.body.get("content") if item.kind == MESSAGE else None
-        entries = content if isinstance(content, list) else [content]
-        shown = "" if all(_text_in(entry) == "" for entry in entries) else None
-        return [*_seen(item, shown), Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING))]
-
-    def _end(self, item: Item, body: Json) -> list[Part]:
-        """The end of an item, which repeats it as a whole."""
-        return [*self._whole(item, body), Other(item, ends=True)]
+        return Fragment(
+            place, call_id, name, item=item_id, given=given, cut=cut, namespace=namespace, body=body, **more
+        )
 
     def _whole(self, item: Item, body: Json) -> list[Part]:
         """What an item says that is repeated as a whole."""
@@ -125,7 +116,7 @@ class Reader:
             text, known = _text_in(entry), item.texts.get(number)
             if known is not None and known.came:
                 parts += _seen(item, self._restate(known, text))
-            elif text and _is_text(entry):
+            elif text and isinstance(entry, dict) and entry.get("type") == TEXT:
                 known = item.text(number)
                 known.came.append(text)
                 parts.append(Text(text, item, {"text": known}))
@@ -138,23 +129,23 @@ class Reader:
     # Texts
 
     def _read_text(self, source: Incoming, stem: str, verb: str) -> list[Part]:
-        told, delta = source.message.get("part"), source.message.get("delta")
-        kind = string_of(told.get("type")) if isinstance(told, dict) else ""
+        entry, delta = source.message.get("part"), source.message.get("delta")
+        kind = string_of(entry.get("type")) if isinstance(entry, dict) else ""
         reasons = TEXTS[stem] == REASONING or kind == "reasoning_text"
         item = self._item_of(source, REASONING if reasons else MESSAGE)
         if reasons:
             return [Thought("", item)] if verb == "delta" else [Other(item, quiet=True)]
         begins = stem == PART and verb == "added"
         if stem == REFUSED or kind == REFUSAL:
-            text = delta if verb == "delta" else source.message.get("refusal") or _text_in(told) != ""
-            return [Other(item, refusal=bool(text), shown=None if text else "", quiet=begins, begins=begins)]
+            said = delta if verb == "delta" else source.message.get("refusal") or _text_in(entry) != ""
+            return [Other(item, refusal=bool(said), shown=None if said else "", quiet=begins, begins=begins)]
         text = item.text(source.number("content_index") or 0)
         body: Json = {"text": text}
         if source.kind == DELTA:
             return [self._read_delta(item, text, delta, body)]
         if stem not in (PART, OUTPUT_TEXT):
             return [Other(item, body, quiet=True, waits=True)]
-        shown = self._restate(text, _text_in(told) if told else _text_in(source.message))
+        shown = self._restate(text, _text_in(entry or source.message))
         if begins:
             return [Other(item, body, begins=True, quiet=shown == "", shown=shown)]
         text.over = True
@@ -163,13 +154,9 @@ class Reader:
     def _item_of(self, source: Incoming, kind: str) -> Item:
         """The item whose text an event is about; a new one, if it is the first."""
         wire_id, place = string_of(source.message.get("item_id")), source.number("output_index")
-        item = self._items.find(kind, wire_id, place)
-        if item is None:
-            known = self._items.known(wire_id)
-            late = known is not None and known.kind == kind
-            item = known if known is not None and late else self._items.open(kind, wire_id, place, {})
-        self._items.alias(item, wire_id)
-        return item
+        known = self._items.known(wire_id)
+        late = known if known is not None and known.kind == kind else None
+        return self._items.find(kind, wire_id, place) or late or self._items.open(kind, wire_id, place, {})
 
     def _read_delta(self, item: Item, text: MessageText, delta: Any, body: Json) -> Part:
         if not isinstance(delta, str) or not delta:
@@ -199,45 +186,31 @@ class Reader:
         entries = [entry for entry in output if isinstance(entry, dict)] if isinstance(output, list) else []
         if len(entries) > MOST_CALLS:
             raise LimitReached
-        told = {item.kind for item in self._items.all}
-        self._items.match(entries)
-        seen = ["".join(text.came) for item in self._items.all for text in item.texts.values()]
+        others = [entry for entry in entries if not self._is_call(entry)]
+        items = dict(zip(map(id, others), self._items.match(others), strict=True))
         for place, entry in enumerate(entries):
             self._read_by_model.add_results(entry)
-            if self._is_call(entry):
-                fragment = self._fragment(entry, place, again=True)
-                if document:
-                    fragment.arguments, fragment.given = fragment.given, None
-                    fragment.followed = not fragment.arguments.strip() and place + 1 < len(entries)
-                parts.append(fragment)
-            elif document or not failed:
-                parts += self._read_listed(entry, place, seen, new=kind_of(entry) not in told)
-            else:
-                self._items.keep(entry, self._items.listed(entry, renamed=True))
-        for item in self._items.all if document else ():
-            self._items.announce(item)
+            if id(entry) in items:
+                if failed and not document:
+                    self._items.keep(entry, items[id(entry)])
+                else:
+                    parts += self._read_listed(entry, items[id(entry)])
+                continue
+            fragment = self._fragment(entry, place, again=True)
+            if document:
+                fragment.arguments, fragment.given = fragment.given, None
+                fragment.followed = not fragment.arguments.strip() and place + 1 < len(entries)
+            parts.append(fragment)
         tokens = tokens_in(source.response.get("usage"), "output_tokens")
         return [*parts, Stop(source.kind, finish, tokens=tokens, failed=failed)]
 
-    def _read_listed(self, entry: Json, place: int, seen: list[str], *, new: bool) -> list[Part]:
-        """An item in the list. `seen`: the texts that came before it; `new`: no event told an item of its type, so it
-        is none that is known under another id."""
-        kind = kind_of(entry) or MESSAGE
-        content = entry.get("content") if kind == MESSAGE else None
-        texts = [_text_in(one) for one in (content if isinstance(content, list) else [content])]
-        known = kind != MESSAGE or all(_is_known(text, seen) for text in texts)
-        item = self._items.listed(entry, renamed=known and not new)
-        if item is not None and not item.over:
-            return self._whole(item, entry)
-        if item is None and known and not (new or any(texts)):
-            self._items.keep(entry, None)
-            return []
-        if item is None and (new or not known):
-            item = self._items.open(kind, string_of(entry.get("id")), place, entry)
-            item.only_listed = item.over = True
-            if new:
-                return [Other(item, begins=True, quiet=kind in (MESSAGE, REASONING)), *self._whole(item, entry)]
-        return [] if known or not self._answer.text.examines else [Other(item, shown=None)]
+    def _read_listed(self, entry: Json, item: Item | None) -> list[Part]:
+        """What an item in the list says that no event said. `item`: the one that it repeats."""
+        told = item is not None and item.over
+        listed = self._items.keep(entry, item)
+        if not told:
+            return [*([] if item is not None else [_beginning(listed)]), *self._whole(listed, entry)]
+        return self._content(listed, entry.get("content")) if listed.kind == MESSAGE else []
 
 
 def _dropped() -> Other:
@@ -245,7 +218,11 @@ def _dropped() -> Other:
     return Other(body={DROPPED: True}, quiet=True)
 
 
-def _seen(item: Item | None, shown: str | None) -> list[Part]:
+def _beginning(item: Item) -> Other:
+    return Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING))
+
+
+def _seen(item: Item, shown: str | None) -> list[Part]:
     """What the client sees outside of deltas."""
     return [Other(item, shown=shown)] if shown != "" else []
 
@@ -258,17 +235,6 @@ def _text_in(entry: Any) -> str | None:
     if not isinstance(entry, dict):
         return shown_text(entry)
     return None if entry.get("refusal") or entry.get("transcript") else shown_text(entry.get("text"))
-
-
-def _is_text(entry: Any) -> bool:
-    return isinstance(entry, dict) and entry.get("type") == "output_text"
-
-
-def _is_known(text: str | None, seen: list[str]) -> bool:
-    """Whether the client has a text of the list, in any item."""
-    if not text:
-        return text is not None
-    return text in seen or any(_repeats(text, one) for one in seen[-1:]) or _as_read(text) in map(_as_read, seen)
 
 
 def _repeats(text: str, seen: str) -> bool:
@@ -291,10 +257,8 @@ def _as_read(text: str) -> str:
 def _reasoning_in(body: Json) -> str:
     """The words of the model in a finished item, or else their summary."""
     for key in ("content", "summary"):
-        entries = body.get(key)
-        said = (
-            [entry.get("text") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
-        )
+        entries = body.get(key) if isinstance(body.get(key), list) else []
+        said = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
         if whole := "\n\n".join(text for text in said if isinstance(text, str) and text):
             return whole
     return ""

@@ -32,7 +32,7 @@ from .events import (
 from .items import CALL, FREEFORM, MESSAGE, REASONING, Item, Items, MessageText, kind_of
 from .read import DROPPED
 
-_NUMBER: Final = re.compile(rb'"sequence_number": ?([0-9]+)')
+_NUMBER: Final = re.compile(rb'"sequence_number"\s*+:\s*+([0-9]+)')
 _SHORTENED: Final[Json] = {"instructions": None, "tools": [], "output": []}
 """Empty values instead of fields that may repeat a long request."""
 _CONTENT: Final = ("content", "summary", "encrypted_content")
@@ -61,9 +61,7 @@ class Writer:
     def __init__(self, framing: Framing, items: Items, model: str) -> None:
         self._framing, self._items, self._model = framing, items, model
         self._last = -1
-        """The number of the last event that was sent, but for those that passed unparsed."""
-        self._passed = b""
-        """The events that passed unparsed last."""
+        """The number of the last event that was sent."""
         self._response: Json | None = None
         """The response as the server last announced it."""
         self._split: Text | None = None
@@ -102,8 +100,6 @@ class Writer:
     def send(self, kind: str, fields: Json, came: Incoming | None = None) -> bytes:
         """An event with these fields: the one that came, if it says so already; else a new one in its place."""
         wanted = None if came is None else came.number(NUMBER)
-        if self._passed:
-            self._count_passed()
         self._last = number = wanted if wanted is not None and wanted > self._last else self._last + 1
         message: Json = {}
         if came is not None and came.kind == kind:
@@ -120,23 +116,17 @@ class Writer:
     def written(self, message: Json, kind: str) -> bytes:
         return b"" if self.in_document else self._framing.write(payload.write(message), kind)
 
-    def _count_passed(self) -> None:
-        numbers = _NUMBER.findall(self._passed)
-        self._last = max(self._last, int(numbers[-1]) if numbers else -1)
-        self._passed = b""
-
     def passed(self, text: Text, texts: list[str], chunk: bytes) -> None:
-        """Texts like this one passed unparsed."""
-        told: MessageText = text.body["text"]
-        told.show("".join(texts))
-        self._passed = chunk
+        """Texts like this one passed unparsed, in these events."""
+        text.body["text"].show("".join(texts))
+        number = _NUMBER.search(chunk, max(chunk.rfind(b'"sequence_number"'), 0))
+        self._last = max(self._last, int(number[1]) if number else -1)
 
     def keep_alive(self) -> bytes:
         """The announced response, shortened, with the number of the last event, so that the next keep theirs.
 
         Every client knows that event. Without a response it is `keepalive`, which OpenAI's own servers send.
         """
-        self._count_passed()
         kind, number = "response.in_progress", max(self._last, 0)
         if self._response is None:
             return self.written({"type": "keepalive", NUMBER: number}, "keepalive")
@@ -156,8 +146,8 @@ class Writer:
             return self._item_event(source, item)
         if kind.rpartition(".")[0] in TEXTS:
             return self._text_event(source, item, part.body.get("text"))
-        told = item.index >= 0 and "item_id" in source.message
-        return [self.send(kind, _place(item) if told else {}, source)]
+        known = item.index >= 0 and "item_id" in source.message
+        return [self.send(kind, _place(item) if known else {}, source)]
 
     def _echo(self, source: Incoming) -> list[bytes]:
         response = source.response
@@ -173,12 +163,12 @@ class Writer:
         item: Item | None = part.slot
         if item is None:
             return self._note(part.text)
-        told: MessageText = part.body["text"]
-        told.sent.append(part.text)
+        text: MessageText = part.body["text"]
+        text.sent.append(part.text)
         came = source_of(part)
         if not isinstance(came, Incoming) or came.kind != DELTA:
             return []  # The end of the item tells it, or the list.
-        out, where = self._opened(item, told), _place(item, content_index=told.number)
+        out, where = self._opened(item, text), _place(item, content_index=text.number)
         if isinstance(part.source, Incoming):
             return [*out, self.send(DELTA, where, part.source)]
         return [*out, self.send(DELTA, {**where, "delta": part.text, **self._logprobs(part.piece_of, came)})]
@@ -199,8 +189,7 @@ class Writer:
         if text is not None:
             text.opened = True
             if stem == PART:
-                told = text if verb == "done" else MessageText(text.number)
-                fields["part"] = told.in_part(source.message.get("part"))
+                fields["part"] = (text if verb == "done" else MessageText(0)).in_part(source.message.get("part"))
             elif verb == "done":
                 fields["text"] = text.in_part(source.message)["text"]
         return [*out, self.send(source.kind, fields, source)]
@@ -212,12 +201,7 @@ class Writer:
             self._items.announce(item)
             kept = {key: value for key, value in item.body.items() if key not in _CONTENT}
             body = {**item.with_needed({"type": item.kind, **kept}), "status": "in_progress"}
-            given = str(body.get("input") or "") if item.kind == FREEFORM else ""
-            body |= {"input": ""} if given else {}
             out.append(self.send(ADDED, {"output_index": item.index, "item": body}))
-            if given:
-                out.append(self.send(f"{INPUT}.delta", {**_place(item), "delta": given}))
-                out.append(self.send(f"{INPUT}.done", {**_place(item), "input": given}))
         if text is not None and not text.opened:
             where = _place(item, content_index=text.number)
             out.append(self.send(f"{PART}.added", {**where, "part": MessageText(0).in_part(None)}))
@@ -227,10 +211,9 @@ class Writer:
     def _note(self, text: str) -> list[bytes]:
         """A message of ours."""
         item = self._items.open(MESSAGE, "", None, {})
-        told = item.text(0)
-        out, where = self._opened(item, told), _place(item, content_index=0)
-        told.show(text)
-        part = told.in_part(None)
+        out, where = self._opened(item, item.text(0)), _place(item, content_index=0)
+        item.text(0).show(text)
+        part = item.text(0).in_part(None)
         out.append(self.send(DELTA, {**where, "delta": text}))
         out.append(self.send(f"{OUTPUT_TEXT}.done", {**where, "text": text}))
         out.append(self.send(f"{PART}.done", {**where, "part": part}))
@@ -242,7 +225,7 @@ class Writer:
 
     def _item_event(self, source: Incoming, item: Item) -> list[bytes]:
         """The beginning or the end of an item that is no call."""
-        begun = source.kind == ENDED and item.kind in (MESSAGE, REASONING, FREEFORM)
+        begun = source.kind == ENDED and item.kind in (MESSAGE, REASONING)
         out = self._opened(item, None) if begun else []
         if item.index < 0:
             self._items.announce(item)
