@@ -18,7 +18,7 @@ from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.mender import Mender
 from .outcome import Outcome
-from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought
+from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought, source_of
 from .policy import Policy
 from .reasons import CUT_BEFORE, CUT_INSIDE
 from .request.request import Request
@@ -155,6 +155,7 @@ class Answer:
                 out += self._take_stop(part)
             case _:
                 out.append(part)
+        out = out if self._stop is None else self._let_reason_go(self._stop, part, out)
         return self._heard(out) if self._policy.null_content else out
 
     def _heard(self, parts: list[Part]) -> list[Part]:
@@ -267,13 +268,22 @@ class Answer:
             # The last one counts, with what only an earlier one says besides (usage).
             self._tail.let_go(self._stop)
             part.body = {**self._stop.body, **part.body}
-            self._stop = None
-        known = not (self.holds_call or self._undecided) and end.true_reason() == part.reason
-        if known and part.source is not None and any(isinstance(one, Text) for one in part.source.parts):
-            return [*out, part]  # The text of its event has gone: the event leaves as it came.
         self._stop = part
         self._tail.keep(part)
         return out
+
+    def _let_reason_go(self, stop: Stop, part: Part, out: list[Part]) -> list[Part]:
+        """What goes now, and the reason behind the text of its event, if it is true and no call waits: that event
+        leaves as it came."""
+        parts = stop.source.parts if stop.source is not None else []
+        gone = [number for number, one in enumerate(out, 1) if source_of(one) is stop.source] if parts else []
+        waits = self.holds_call or self._undecided or not any(isinstance(one, Text) for one in parts)
+        if waits or not (gone or part is stop) or self.end.true_reason() != stop.reason:
+            return out
+        self._stop = None
+        self._tail.let_go(stop)
+        at = len(out) if part is stop else gone[-1]
+        return [*out[:at], stop, *out[at:]]
 
     def _end_text(self, finish: Finish) -> list[Part]:
         """The answer ends, and its text with it."""
