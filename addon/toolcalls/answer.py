@@ -177,7 +177,7 @@ class Answer:
         if isinstance(part, Fragment):
             # A block that began and ended without input, and now one with the same id, which brings the input.
             again = part.key and part.key == fragments[-2:][0].key
-            return self._waiting.ended and not (self._undecided or again)
+            return last.ends and self._waiting.open == 0 and not (self._undecided or again)
         if isinstance(part, Stop) or (isinstance(part, Other) and part.ends):
             return False
         # Some servers never end a block.

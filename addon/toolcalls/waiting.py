@@ -88,13 +88,13 @@ class Waiting:
         """How many such texts there are, and how many written calls."""
         self.fragments: list[Fragment] = []
         """What was said about calls."""
-        self._open = 0
+        self.open = 0
         """How many of the calls have begun and not ended, by events of their own."""
 
     @property
     def ended(self) -> bool:
         """Whether calls wait, and all of them have ended."""
-        return bool(self.fragments) and self.fragments[-1].ends and self._open <= 0
+        return bool(self.fragments) and self.fragments[-1].ends and self.open <= 0
 
     @property
     def text(self) -> str:
@@ -105,7 +105,7 @@ class Waiting:
         """This part waits, behind all that waits already."""
         if isinstance(part, Fragment):
             self.fragments.append(part)
-            self._open += part.begins - part.ends
+            self.open += part.begins - part.ends
         elif isinstance(part, Written):
             self.written += 1
         elif isinstance(part, Text):
@@ -174,7 +174,7 @@ class Waiting:
         for part in gone:
             self._tail.let_go(part)
         self._parts, self._first_text = behind, 0
-        self.fragments, self.written, self._open = [], 0, 0
+        self.fragments, self.written, self.open = [], 0, 0
         return gone
 
 
