@@ -90,11 +90,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: recordings lie in their directory", "../recording/test_names.py outside_of", "names are made plain",
-        ((ENGINE + "recording/record.py", 're.sub(r"[^A-Za-z0-9.-]", "_", exchange.host)[:60]', "exchange.host"),),
+        ((ENGINE + "recording/record.py", 're.sub(r"[^A-Za-z0-9.-]", "_", exchange.flow["host"])[:60]', 'exchange.flow["host"]'),),
     ),
     Mutation(
         "promise: recordings hold no headers", "../recording/test_record.py of_the_headers", "headers are left out",
-        ((ENGINE + "recording/record.py", '"host": exchange.host,', '"host": exchange.host, "headers": {"server": "x"},'),),
+        ((ENGINE + "recording/record.py", "**exchange.flow,", '**exchange.flow, "headers": {"server": "x"},'),),
     ),
     Mutation(
         "promise: the report shows what is said as text", "../recording/test_report.py stays_data", "marks of HTML are escaped",

@@ -36,14 +36,17 @@ def passed(*chunks: bytes) -> Transcript:
 
 
 def exchange(*chunks: bytes, **more: Any) -> Exchange:
-    given: dict[str, Any] = {
+    flow: dict[str, Any] = {
         "protocol": "chat",
         "method": "POST",
         "host": "api.example",
         "path": "/v1/chat/completions",
         "status": 200,
         "content_type": "text/event-stream",
-        "encoding": "",
+    }
+    flow |= {name: more.pop(name) for name in list(more) if name in flow}
+    given: dict[str, Any] = {
+        "flow": flow,
         "id": "0123abcd-4567",
         "started": 1_763_251_200.0,
         "options": OPTIONS,

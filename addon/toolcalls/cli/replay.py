@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from ..policy import BadOption
-from ..proxy import flow_files
 from ..recording import store
 from ..recording.replay import Replayed, summary, update
 from ..recording.replay import replay as replay_one
@@ -64,7 +63,12 @@ def replay(paths: tuple[Path, ...], check: bool, write: bool) -> None:
 def _replayed(path: Path) -> Iterator[Replayed]:
     """The recordings at a path, or the flows in a file, run through this version."""
     try:
-        yield from map(replay_one, flow_files.read(path) if path.is_file() else map(store.load, _found(path)))
+        if path.is_file():
+            from ..proxy import flow_files  # mitmproxy takes a second to load
+
+            yield from map(replay_one, flow_files.read(path))
+        else:
+            yield from map(replay_one, map(store.load, _found(path)))
     except (store.NoRecording, BadOption) as error:
         raise click.ClickException(str(error)) from None
 

@@ -130,20 +130,18 @@ class BodyStream:
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         self.transcript.add(chunk, out, arrived)
-        return [chunk] if self.observe else self._keep_alive(out)
+        if self.observe:
+            return [chunk]
+        held_call, self.holds_call = self.holds_call, self.response.holds_call
+        if self.holds_call and not held_call:
+            self.found()
+        # No idle timer of the client may fire while a call is held; a comment does not reset one that counts events.
+        if self.hold.keep_alive_due(holding=self.response.holding, sent_data=any(map(_DATA.search, out))):
+            event = self.response.keep_alive()
+            return [*out, event] if event else out
+        return out
 
     def end(self) -> list[bytes]:
         out = self.response.close()
         self.transcript.add(b"", out)
         return [] if self.observe else out
-
-    def _keep_alive(self, out: list[bytes]) -> list[bytes]:
-        """Add a keep-alive event if one is due, so that no idle timer of the client fires while a call is held."""
-        held_call, self.holds_call = self.holds_call, self.response.holds_call
-        if self.holds_call and not held_call:
-            self.found()
-        # A comment does not reset a timer that counts events.
-        if self.hold.keep_alive_due(holding=self.response.holding, sent_data=any(map(_DATA.search, out))):
-            event = self.response.keep_alive()
-            return [*out, event] if event else out
-        return out

@@ -11,6 +11,15 @@ from ipaddress import IPv6Address, ip_address
 
 LOOPBACK = ("localhost", "*.localhost", "127.*", "::1")
 
+_MODELS_DEV = """
+api.moonshot.ai api.moonshot.cn api.kimi.com dashscope.aliyuncs.com dashscope-intl.aliyuncs.com api.minimax.io
+api.minimaxi.com api.siliconflow.cn api.siliconflow.com integrate.api.nvidia.com api.githubcopilot.com
+models.github.ai api.novita.ai api.stepfun.com api-inference.modelscope.cn router.huggingface.co opencode.ai
+ollama.com llm.chutes.ai nano-gpt.com api.cline.bot api.kilo.ai inference.baseten.co api.tokenfactory.nebius.com
+api.synthetic.new api.venice.ai zenmux.ai api.xiaomimimo.com apis.iflow.cn api.poe.com
+"""
+"""The hosts of providers in anomalyco/models.dev."""
+
 LLM_HOSTS: dict[str, str] = {
     "api.openai.com": "platform.openai.com/docs/api-reference",
     "*.openai.azure.com": "learn.microsoft.com/azure/ai-services/openai/reference",
@@ -21,21 +30,12 @@ LLM_HOSTS: dict[str, str] = {
     "chat.z.ai": "its own web page",
     "open.bigmodel.cn": "docs.bigmodel.cn",
     "api.deepseek.com": "api-docs.deepseek.com",
-    "api.moonshot.ai": "models.dev: moonshotai",
-    "api.moonshot.cn": "models.dev: moonshotai-cn",
-    "api.kimi.com": "models.dev: kimi-for-coding",
-    "dashscope.aliyuncs.com": "models.dev: alibaba-cn",
-    "dashscope-intl.aliyuncs.com": "models.dev: alibaba",
     "dashscope-us.aliyuncs.com": "www.alibabacloud.com/help/en/model-studio",
     "coding.dashscope.aliyuncs.com": "www.alibabacloud.com/help/en/model-studio, coding plan",
     "coding-intl.dashscope.aliyuncs.com": "www.alibabacloud.com/help/en/model-studio, coding plan",
     "portal.qwen.ai": "QwenLM/qwen-code: a Qwen login",
-    "api.minimax.io": "models.dev: minimax",
-    "api.minimaxi.com": "models.dev: minimax-cn",
     "api.minimax.chat": "platform.minimaxi.com, the older name",
     "openrouter.ai": "openrouter.ai/docs",
-    "api.siliconflow.cn": "models.dev: siliconflow-cn",
-    "api.siliconflow.com": "models.dev: siliconflow",
     "api.groq.com": "console.groq.com/docs",
     "api.together.xyz": "docs.together.ai",
     "api.together.ai": "docs.together.ai",
@@ -43,41 +43,21 @@ LLM_HOSTS: dict[str, str] = {
     "api.mistral.ai": "docs.mistral.ai/api",
     "codestral.mistral.ai": "docs.mistral.ai",
     "api.x.ai": "docs.x.ai",
-    "integrate.api.nvidia.com": "models.dev: nvidia",
     "generativelanguage.googleapis.com": "ai.google.dev/api/generate-content",
     "aiplatform.googleapis.com": "cloud.google.com/vertex-ai/generative-ai/docs: the global endpoint",
     "*-aiplatform.googleapis.com": "cloud.google.com/vertex-ai/generative-ai/docs: REGION-aiplatform",
     "cloudcode-pa.googleapis.com": "google-gemini/gemini-cli: code_assist/server.ts, a Google login",
-    "api.githubcopilot.com": "models.dev: github-copilot",
     "api.*.githubcopilot.com": "docs.github.com/copilot: individual, business, enterprise",
-    "models.github.ai": "models.dev: github-models",
     "api.cerebras.ai": "inference-docs.cerebras.ai",
     "api.deepinfra.com": "deepinfra.com/docs",
-    "api.novita.ai": "models.dev: novita-ai",
-    "api.stepfun.com": "models.dev: stepfun",
     "api.stepfun.ai": "platform.stepfun.ai",
     "ark.cn-beijing.volces.com": "www.volcengine.com/docs/82379",
     "api.hunyuan.cloud.tencent.com": "cloud.tencent.com/document/product/1729",
-    "api-inference.modelscope.cn": "models.dev: modelscope",
-    "router.huggingface.co": "models.dev: huggingface",
     "ai-gateway.vercel.sh": "vercel.com/docs/ai-gateway",
-    "opencode.ai": "models.dev: opencode",
-    "ollama.com": "models.dev: ollama-cloud",
-    "llm.chutes.ai": "models.dev: chutes",
     "api.cohere.ai": "docs.cohere.com, compatibility API",
-    "nano-gpt.com": "models.dev: nano-gpt",
-    "api.cline.bot": "models.dev: cline",
-    "api.kilo.ai": "models.dev: kilo",
-    "inference.baseten.co": "models.dev: baseten",
-    "api.tokenfactory.nebius.com": "models.dev: nebius",
-    "api.synthetic.new": "models.dev: synthetic",
-    "api.venice.ai": "models.dev: venice",
-    "zenmux.ai": "models.dev: zenmux",
-    "api.xiaomimimo.com": "models.dev: xiaomi",
-    "apis.iflow.cn": "models.dev: iflowcn",
-    "api.poe.com": "models.dev: poe",
+    **dict.fromkeys(_MODELS_DEV.split(), "models.dev"),
 }
-"""Each host with its source. models.dev: the file of that provider in anomalyco/models.dev."""
+"""Each host with its source."""
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)
 

@@ -25,7 +25,8 @@ from ..wire.encoding import Corrupt, decode_whole, readable
 from . import advice, content_view
 from .body_stream import BodyStream, HeldBytes
 from .content_view import content
-from .reporting import FlowReport, Reporter, endpoint, exchange_of
+from .flow_files import described
+from .reporting import FlowReport, Reporter, endpoint
 from .settings import Settings
 
 logger = logging.getLogger("toolfix")
@@ -39,6 +40,7 @@ _SHORT_ERROR = 1024 * 1024
 class FlowState:
     """What is known about one flow, from its request to the end of its response."""
 
+    protocol: str
     exchange: Exchange
     request: Request
     reasoning: ReasoningSession
@@ -82,10 +84,10 @@ class HttpFlows:
         account = account_of(flow.request.headers, path)
         session = self._reasoning.session(protocol, host, account, request_json, path)
         report = FlowReport(self._reporter, flow, protocol)
-        exchange = exchange_of(flow, protocol, self._settings.texts)
-        exchange.request = body
+        about, started = described(flow, protocol), flow.request.timestamp_start
+        exchange = Exchange(about, flow.id, started, self._settings.texts, body)
         request = read_request(request_json, protocol, path)
-        self.open[flow] = FlowState(exchange, request, session, Seed(body), report)
+        self.open[flow] = FlowState(protocol, exchange, request, session, Seed(body), report)
         if flow.request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
             # A signature covers the body and the headers: Amazon answers 403 if anything was changed.
             return
@@ -130,8 +132,8 @@ class HttpFlows:
         state.exchange.encoding = headers.get("content-encoding", "")
         recorder, observe = self._settings.recorder, self._settings.observes
         stream = self._new_stream(
+            flow,
             state,
-            response,
             observe=observe,
             most=MAX_KEPT if recorder else self._settings.most_kept,
             timed=recorder is not None,
@@ -152,7 +154,7 @@ class HttpFlows:
         """How many bytes of open answers are held, by protocol."""
         held: Counter[str] = Counter()
         for state in list(self.open.values()):
-            held[state.exchange.protocol] += state.stream.response.held_bytes if state.stream else 0
+            held[state.protocol] += state.stream.response.held_bytes if state.stream else 0
         return held
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -164,9 +166,9 @@ class HttpFlows:
         if state is None or flow.response is None:
             return
         if flow.response.status_code >= 400:
-            self._take_error(state, flow.response, gone=passed is not None)
+            self._take_error(flow, state, flow.response, gone=passed is not None)
         elif passed is None and state.stream is None:
-            self._mend_at_once(state, flow.response)
+            self._mend_at_once(flow, state, flow.response)
         elif flow.response.raw_content is None and state.stream is not None:
             transcript = state.stream.transcript
             kept = transcript.before if self._settings.observes else transcript.after
@@ -190,17 +192,17 @@ class HttpFlows:
                 self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
             # The client read the error status and hung up before the end of the body.
-            self._no_answer(state, flow.response)
+            self._no_answer(flow, flow.response)
         if state.stream is not None and state.stream.response.holds_call:
             state.report.warn("the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
 
-    def _no_answer(self, state: FlowState, response: http.Response) -> None:
+    def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
         """Report that the host sent an error status instead of an answer."""
-        exchange = state.exchange
-        self._reporter.summary.no_answer(advice.of_status(exchange.host, response.status_code, exchange.path))
+        sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
+        self._reporter.summary.no_answer(sentence)
 
-    def _new_stream(self, state: FlowState, response: http.Response, **options: Any) -> BodyStream:
+    def _new_stream(self, flow: http.HTTPFlow, state: FlowState, **options: Any) -> BodyStream:
         """The stream that mends the response of a flow, which a recording follows. `options`: those of the class."""
         remember, note = self._refusals.remember, state.report.decided
 
@@ -210,7 +212,7 @@ class HttpFlows:
 
         exchange = state.exchange
         engine = Response(
-            exchange.protocol,
+            state.protocol,
             state.request,
             self._settings.policy,
             encoding=exchange.encoding,
@@ -218,12 +220,11 @@ class HttpFlows:
             on_outcome=on_outcome,
         )
         stream = state.stream = BodyStream(engine, **options)
-        exchange.status, exchange.content_type = response.status_code, response.headers.get("content-type", "")
+        exchange.flow, exchange.options = described(flow, state.protocol), self._settings.texts
         exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
-        exchange.options = self._settings.texts
         return stream
 
-    def _take_error(self, state: FlowState, response: http.Response, *, gone: bool) -> None:
+    def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
         """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
 
         `gone`: the client already has the error.
@@ -234,13 +235,13 @@ class HttpFlows:
         if not gone:
             answer = state.report.attempt(
                 "failed and let the error pass unchanged",
-                lambda: recovered(state.exchange.protocol, state.request, policy, body, state.seed),
+                lambda: recovered(state.protocol, state.request, policy, body, state.seed),
             )
         if answer is None or self._settings.observes:
-            self._no_answer(state, response)
+            self._no_answer(flow, response)
         if answer is None:
             return
-        stream = self._new_stream(state, response)
+        stream = self._new_stream(flow, state)
         stream.transcript.add(body, [answer.body])
         stream.response.outcomes += answer.outcomes
         for outcome in answer.outcomes:
@@ -249,10 +250,10 @@ class HttpFlows:
             response.status_code, response.reason = 200, "OK"
             for name in ("content-encoding", "transfer-encoding"):
                 response.headers.pop(name, None)
-            response.headers["content-type"] = state.exchange.content_type = answer.content_type
+            response.headers["content-type"] = state.exchange.flow["content_type"] = answer.content_type
             response.content = answer.body
 
-    def _mend_at_once(self, state: FlowState, response: http.Response) -> None:
+    def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState, response: http.Response) -> None:
         """Mend a body that is complete already, because no stream was asked for or mitmproxy replays the flow."""
         if not response.raw_content or not _may_hold_calls(response):
             return
@@ -263,7 +264,7 @@ class HttpFlows:
             return
         if not body:
             return
-        stream = self._new_stream(state, response)
+        stream = self._new_stream(flow, state)
         mended = b"".join([*stream.feed(body), *stream.end()])
         if mended != body and not self._settings.observes:
             # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
@@ -324,7 +325,7 @@ class HttpFlows:
         transcript, outcomes = state.stream.transcript, state.stream.response.outcomes
         before, after = b"".join(transcript.before.decoded(state.exchange.encoding)), transcript.after.joined()
         note = "Observed only: the client got the original answer." if self._settings.observes else ""
-        return content_view.ViewedResponse(state.exchange.protocol, before, after, outcomes, note)
+        return content_view.ViewedResponse(state.protocol, before, after, outcomes, note)
 
 
 def _may_hold_calls(response: http.Response) -> bool:

@@ -210,20 +210,6 @@ class FlowReport:
             recorder.write(exchange)
 
 
-def exchange_of(flow: http.HTTPFlow, protocol: str, options: dict[str, str]) -> Exchange:
-    """What a recording keeps of a flow, as far as it has come."""
-    request = flow.request
-    return Exchange(
-        protocol,
-        request.method,
-        request.pretty_host,
-        request.path,
-        flow.id,
-        request.timestamp_start,
-        options,
-    )
-
-
 def _told(outcome: Outcome, would: str) -> str:
     """What was done with a call."""
     name = shown(outcome.received_name) or "(no name)"

@@ -64,7 +64,10 @@ class Settings:
 
     def updated(self, names: set[str]) -> None:
         """Take over changed options, mitmproxy's or ours. Raises `BadOption`."""
-        self.bodies_are_wanted = _bodies_are_wanted()
+        # By the lists of mitmproxy and mitmweb, a file, or the log.
+        writes = any(getattr(ctx.options, name, None) for name in ("save_stream_file", "hardump"))
+        view = ctx.master.addons.get("view")  # type: ignore[no-untyped-call]
+        self.bodies_are_wanted = writes or view is not None or getattr(ctx.options, "flow_detail", 0) > 2
         if getattr(ctx.options, "stream_large_bodies", "unknown") is None:
             ctx.options.update(stream_large_bodies=MAX_GATHERED)  # type: ignore[no-untyped-call]
         if "allow_hosts" in names and not any(map(hosts.is_ours, ctx.options.allow_hosts)):
@@ -83,10 +86,11 @@ class Settings:
         self.metrics_readers = values["toolfix_metrics"]
         self.mode = values["toolfix_mode"]
         self.policy = policy.make_policy(values)
-        wanted = (
-            [hosts.NOTHING] if self.mode == "off" else hosts.patterns(hosts.chosen_hosts(values["toolfix_hosts"]))
-        )
-        self._allow([*wanted, *_reverse_targets(ctx.options.mode)])
+        wanted = hosts.patterns(hosts.chosen_hosts(values["toolfix_hosts"]))
+        # The upstreams of reverse mode are always intercepted.
+        modes = map(mode_specs.ProxyMode.parse, ctx.options.mode)
+        targets = [mode.address[0] for mode in modes if isinstance(mode, mode_specs.ReverseMode)]
+        self._allow([*([hosts.NOTHING] if self.mode == "off" else wanted), *hosts.patterns(targets)])
 
     def _record_into(self, directory: str) -> None:
         if self.recorder is not None and self.recorder.directory == Path(directory).expanduser():
@@ -114,16 +118,3 @@ class Settings:
     def close(self) -> None:
         if self.recorder is not None:
             self.recorder.close()
-
-
-def _reverse_targets(modes: list[str]) -> list[str]:
-    """The patterns of the upstreams of reverse mode, which are always intercepted."""
-    parsed = (mode_specs.ProxyMode.parse(mode) for mode in modes)
-    return [hosts.pattern(mode.address[0]) for mode in parsed if isinstance(mode, mode_specs.ReverseMode)]
-
-
-def _bodies_are_wanted() -> bool:
-    """Whether the bodies of finished flows are wanted: by the lists of mitmproxy and mitmweb, a file, or the log."""
-    writes = any(getattr(ctx.options, name, None) for name in ("save_stream_file", "hardump"))
-    view = ctx.master.addons.get("view")  # type: ignore[no-untyped-call]
-    return writes or getattr(ctx.options, "flow_detail", 0) > 2 or view is not None

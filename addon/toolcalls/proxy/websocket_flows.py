@@ -24,7 +24,8 @@ from ..recording.store import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .body_stream import HeldBytes, HoldTimer
-from .reporting import FlowReport, Reporter, exchange_of
+from .flow_files import described
+from .reporting import FlowReport, Reporter
 from .settings import Settings
 
 PROTOCOL = "responses"
@@ -71,12 +72,10 @@ class WebSocketFlows:
         socket = ResponsesSocket(self._settings.policy, self._refusals)
         report = FlowReport(self._reporter, flow, PROTOCOL)
         state = self._sockets[flow] = SocketState(socket, report, HoldTimer(self._clock))
-        if self._settings.recorder and flow.response:
-            exchange = state.exchange = exchange_of(flow, PROTOCOL, self._settings.texts)
-            exchange.status = flow.response.status_code
-            exchange.content_type = flow.response.headers.get("content-type", "")
-            exchange.outcomes, exchange.suffix = socket.outcomes, ".jsonl"
-            self._settings.recorder.begin(exchange)
+        if self._settings.recorder:
+            about, started, options = described(flow, PROTOCOL), flow.request.timestamp_start, self._settings.texts
+            state.exchange = Exchange(about, flow.id, started, options, outcomes=socket.outcomes, suffix=".jsonl")
+            self._settings.recorder.begin(state.exchange)
         report.calls(())
 
     def message(self, flow: http.HTTPFlow) -> None:

@@ -37,7 +37,6 @@ MAX_DIRECTORY = 2 * 1024 * 1024 * 1024
 """The most bytes in the directory of recordings. At the limit recording stops; nothing is deleted."""
 LOOK_AGAIN_SECONDS = 30.0
 """The time after which a full directory is measured again."""
-MAX_JOBS = 512
 MAX_BYTES = 256 * 1024 * 1024
 """The most bytes that may wait to be written."""
 STEP_BACK_SECONDS = 0.0005
@@ -86,11 +85,9 @@ class Captured:
             try:
                 piece = undo.decode(chunk) if undo else chunk
             except Inflated as error:
-                pieces.append(error.before[: max(room, 0)])
-                break
+                return [*pieces, error.before[:room]]
             except Corrupt:
-                undo = None
-                piece = chunk
+                undo, piece = None, chunk
             room -= len(piece)
             if room < 0:
                 break
@@ -125,19 +122,14 @@ class Transcript:
 class Exchange:
     """Everything about one flow that a recording keeps. The bytes are not copied."""
 
-    protocol: str
-    method: str
-    host: str
-    path: str
+    flow: dict[str, Any]
+    """What flow.json says of the request and of the response of the host, even if the client got another one."""
     id: str
     started: float
     options: dict[str, str]
     request: bytes = b""
     changed: Changed | None = None
     """The mended request, if the request was changed."""
-    status: int = 0
-    """That of the host's response, even if the client got another one."""
-    content_type: str = ""
     encoding: str = ""
     transcript: Transcript = field(default_factory=Transcript)
     """What has arrived and what was sent so far."""
@@ -210,13 +202,12 @@ class Recorder:
         is_whole = exchange.transcript.before.complete and exchange.transcript.after.complete
         with self._lock:
             self._live.discard(exchange)
-            room = self._waiting + exchange.size <= MAX_BYTES and self._queue.qsize() < MAX_JOBS
-            fits = room and is_whole and not self._closing
+            fits = is_whole and not self._closing and self._waiting + exchange.size <= MAX_BYTES
             if fits:
                 self._waiting += exchange.size
                 self._queue.put(exchange)
         if not is_whole:
-            self._lose(f"an answer from {exchange.host} has more than {MAX_KEPT // 2**20} MiB")
+            self._lose(f"an answer from {exchange.flow['host']} has more than {MAX_KEPT // 2**20} MiB")
         elif not fits:
             self._lose("too much is waiting to be written")
 
@@ -277,8 +268,8 @@ def _size_of(path: Path) -> int:
 def directory_name(exchange: Exchange) -> str:
     """A name that sorts by time, and that is safe whatever the name of the host is."""
     moment = datetime.fromtimestamp(exchange.started, UTC).strftime("%Y%m%d-%H%M%S")
-    host = re.sub(r"[^A-Za-z0-9.-]", "_", exchange.host)[:60]
-    return f"{moment}-{host}-{exchange.protocol}-{re.sub(r'[^A-Za-z0-9]', '', exchange.id)[:8]}"
+    host = re.sub(r"[^A-Za-z0-9.-]", "_", exchange.flow["host"])[:60]
+    return f"{moment}-{host}-{exchange.flow['protocol']}-{re.sub(r'[^A-Za-z0-9]', '', exchange.id)[:8]}"
 
 
 def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[], None] = lambda: None) -> int:
@@ -328,12 +319,7 @@ def _flow(exchange: Exchange) -> dict[str, Any]:
     options = {name: text for name, text in exchange.options.items() if text != BY_NAME[name].default}
     options.pop("toolfix_record", None)
     flow: dict[str, Any] = {
-        "protocol": exchange.protocol,
-        "method": exchange.method,
-        "host": exchange.host,
-        "path": exchange.path,
-        "status": exchange.status,
-        "content_type": exchange.content_type,
+        **exchange.flow,
         "started": datetime.fromtimestamp(exchange.started, UTC).isoformat(),
         "seed": seed_of(exchange.request),
         "policy": options,

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from math import log2
 
-from .credentials import BEFORE, COMMANDS, EXACT_PLACES, KEYS, OTHER_KEYS, PARTS, PLACES, Place
+from .credentials import KEYS, PARTS, PLACES
 
 _WINDOW = 8 * 1024
 """The bytes that are searched at a time: streams wait while a search holds the interpreter (about 1 ms a window)."""
@@ -25,42 +25,24 @@ _harmless: set[int] = set()
 """Hashes of windows without a credential."""
 
 
-def _pattern(source: str, flags: int = 0) -> re.Pattern[bytes]:
-    """The pattern, with the parts that it names."""
+def _whole(source: str) -> str:
+    """A row of the tables with the parts that it names."""
     while (whole := re.sub(r"\{([A-Z_]+)\}", lambda part: PARTS[part[1]], source)) != source:
         source = whole
-    return re.compile(source.encode(), flags)
+    return source
 
 
-def _shapes() -> str:
-    """The keys of the table as one pattern, grouped by first letter, because most runs begin with none of these."""
-    by_letter: dict[str, list[str]] = {}
-    for shape in KEYS:
-        mixed = "(?=[A-Za-z0-9_-]{0,200}?(?:[A-Z0-9]|[a-z]{16}))" if shape.mixed else ""
-        follows = f"{mixed}{shape.alphabet}{{{shape.least},}}"
-        for beginning in shape.beginnings.split():
-            by_letter.setdefault(beginning[0], []).append(re.escape(beginning[1:]) + follows)
-    rows = (f"{letter}(?:{'|'.join(rest)})" for letter, rest in by_letter.items())
-    return "|".join((*rows, *OTHER_KEYS))
-
-
-def _words(places: tuple[Place, ...], flags: int) -> list[tuple[bytes, re.Pattern[bytes], str]]:
-    """Each word with its pattern, and the kind of its secrets."""
-    patterns = [(place, _pattern(place.pattern, flags)) for place in places]
-    return [(word.encode(), pattern, place.kind) for place, pattern in patterns for word in place.words.split("|")]
-
-
-_PLACES = _words(EXACT_PLACES, 0) + _words((*COMMANDS, *PLACES), re.IGNORECASE)
-_BEFORE = _words((BEFORE,), re.IGNORECASE)
-# In a run of at least 14 characters of keys the shapes are tried at its beginning, after each `_` or `-`, and behind
-# an escape: `\n`, or the arrow that a Read tool writes behind a line's number (`\u2192`).
-_BEGINNING = _pattern(r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))[A-Za-z0-9](?=[A-Za-z0-9_-]{13})")
-_SHAPED = _pattern(_shapes())
-_RUN = b"a" * 14
-_RUNS = bytes(0x61 if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_-") else 0x20 for byte in range(256))
-"""Maps the characters of a run to `a` and all others to a space, so that a plain search for 14 `a` finds the runs."""
+_PLACES = [
+    (word.encode(), re.compile(_whole(source).encode(), re.IGNORECASE))
+    for words, source in PLACES.items()
+    for word in _whole(words).split("|")
+]
+_KEY = re.compile(_whole("|".join(KEYS)).encode())
+# Where a key may begin: in a run of its characters, first, behind `_` or `-`, or behind an escape (`\n`, or `\u2192`,
+# the arrow that a Read tool writes behind a line's number).
+_BEGINNING = re.compile(rb"(?=[\w-]{14})(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=\\u[0-9a-fA-F]{4}))[A-Za-z0-9]")
 _NUMBER = re.compile(rb"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_KEY_PART = _pattern(r"({KEY_LINE_END})|[A-Za-z0-9+/=]+", re.IGNORECASE)
+_KEY_PART = re.compile(_whole(r"({KEY_LINE_END})|[A-Za-z0-9+/=]+").encode(), re.IGNORECASE)
 
 
 def redact(text: str) -> str:
@@ -78,7 +60,11 @@ def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> byt
             continue
         masked = list(_secrets(data, start))
         for first, last, kind in masked:
-            out[first:last] = _mask(data[first:last], kind)
+            secret = data[first:last]
+            if kind == "key":
+                out[first:last] = _KEY_PART.sub(lambda part: part[1] or b"*" * len(part[0]), secret)
+            else:
+                out[first:last] = (b"1" if _NUMBER.fullmatch(secret) else b"*") * len(secret)
         if not masked:
             if len(_harmless) >= _MOST_HARMLESS:
                 _harmless.clear()
@@ -87,64 +73,39 @@ def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> byt
     return bytes(out)
 
 
-def _secrets(data: bytes, start: int) -> Iterator[tuple[int, int, str]]:
+def _secrets(data: bytes, start: int) -> Iterator[tuple[int, int, str | None]]:
     """The secrets that begin in one window: where each begins and ends, and of what kind it is."""
     end = min(start + _WINDOW + _LONGEST_WORD, len(data))
-    window = data[start:end]
     # A run may be megabytes long, and each key in it would be read to its end again and again.
     furthest = end + _LOOK_AHEAD
-    for first, last in _runs(window):
-        known = 0
-        for beginning in _BEGINNING.finditer(data, start + first, start + last):
-            if beginning.start() >= known and (shaped := _SHAPED.match(data, beginning.start(), furthest)):
-                known = shaped.end()
-                yield shaped.start(), known, ""
-    lower = window.lower()
-    for word, pattern, kind in _PLACES:
+    known = 0
+    for beginning in _BEGINNING.finditer(data, start, end):
+        if beginning.start() >= known and (found := _KEY.match(data, beginning.start(), furthest)):
+            known = found.end()
+            yield *found.span(), None
+    lower = data[start:end].lower()
+    for word, pattern in _PLACES:
+        is_before = "before" in pattern.groupindex
         at = lower.find(word)
         while at >= 0:
-            behind = at + 1
-            if found := pattern.match(data, start + at, furthest):
+            behind, place = at + 1, start + at
+            if is_before:
+                found = pattern.search(data, max(0, place - _LOOK_BEHIND), place)
+            else:
+                found = pattern.match(data, place, furthest)
+            if found:
                 first, last = found.span(found.lastindex or 0)
-                if kind != "random" or _is_random(data[first:last]):
-                    yield first, last, kind
+                if found.lastgroup != "random" or _is_random(data[first:last]):
+                    yield first, last, found.lastgroup
                     behind = max(behind, last - start)
             at = lower.find(word, behind)
-    for word, pattern, kind in _BEFORE:
-        at, first = lower.find(word), start - _LOOK_BEHIND
-        while at >= 0:
-            if found := pattern.search(data, max(0, first, start + at - _LOOK_BEHIND), start + at):
-                yield *found.span(1), kind
-            first = start + at + len(word)
-            at = lower.find(word, at + 1)
-
-
-def _runs(window: bytes) -> Iterator[tuple[int, int]]:
-    """The beginning and the end of each run of at least 14 letters, digits, `_` and `-`."""
-    runs = window.translate(_RUNS)
-    first = runs.find(_RUN)
-    while first >= 0:
-        last = runs.find(b" ", first)
-        if last < 0:
-            last = len(runs)
-        yield first, last
-        first = runs.find(_RUN, last)
 
 
 def _is_random(value: bytes) -> bool:
     """Whether a part of the value is no word, number or version: long, with letters and digits that hardly repeat."""
-    return any(
-        len(part) >= 8 and re.search(rb"[A-Za-z]", part) and re.search(rb"[0-9]", part) and _entropy(part) >= 2.5
-        for part in re.split(rb"[._~+/=:-]+", value[:512])
-    )
-
-
-def _entropy(part: bytes) -> float:
-    """The bits per character, from how often each character occurs."""
-    return -sum(n / len(part) * log2(n / len(part)) for n in Counter(part).values())
-
-
-def _mask(secret: bytes, kind: str) -> bytes:
-    if kind == "key":
-        return _KEY_PART.sub(lambda part: part[1] or b"*" * len(part[0]), secret)
-    return (b"1" if _NUMBER.fullmatch(secret) else b"*") * len(secret)
+    for part in re.split(rb"[._~+/=:-]+", value[:512]):
+        if len(part) >= 8 and re.search(rb"[A-Za-z]", part) and re.search(rb"[0-9]", part):
+            bits = -sum(count / len(part) * log2(count / len(part)) for count in Counter(part).values())
+            if bits >= 2.5:
+                return True
+    return False

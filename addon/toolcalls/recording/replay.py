@@ -46,21 +46,20 @@ class Replayed:
                 lines += of_bodies(recording.after, masked, f"after{recording.suffix}")
         elif recording.own:
             lines.append(f"there is no after{recording.suffix}: write it with --update")
-        if not self._same_request():
-            today = redact_bytes(self.request_after or recording.request)
-            lines += of_bodies(recording.request_after or recording.request, today, store.REQUEST_AFTER)
+        recorded, today = recording.request_after, self.request_after
+        if recorded is None or today is None:
+            same = recorded is today or not recording.own
+        else:
+            # As values: what is changed is written anew, and earlier versions kept the client's spelling of the rest.
+            same = decode(recorded) in (decode(today), decode(redact_bytes(today)))
+        if not same:
+            today = redact_bytes(today or recording.request)
+            lines += of_bodies(recorded or recording.request, today, store.REQUEST_AFTER)
         if recording.calls is not None:
             masked_calls = json.loads(redact_bytes(store.pretty(self.calls)))
             if not any(as_expected(recording.calls, calls) for calls in (self.calls, masked_calls)):
                 lines += of_calls(recording.calls, self.calls)
         return lines
-
-    def _same_request(self) -> bool:
-        recorded, today = self.recording.request_after, self.request_after
-        if recorded is None or today is None:
-            return recorded is today or not self.recording.own
-        # As values: what is changed is written anew, and earlier versions kept the client's spelling of the rest.
-        return decode(recorded) in (decode(today), decode(redact_bytes(today)))
 
 
 def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> bool:
