@@ -71,12 +71,10 @@ class AnsweredTurn:
 
 def has_reasoning(message: Json) -> bool:
     """Whether the client itself sends reasoning with a message of Chat, Ollama or Messages."""
-    for key in (*FIELDS, "reasoning_opaque"):
-        if message.get(key) is not None:
-            return True
     content = message.get("content")
     blocks = content if isinstance(content, list) else ()
-    return any(isinstance(block, dict) and block.get("type") in THINKING for block in blocks)
+    thinks = any(isinstance(block, dict) and block.get("type") in THINKING for block in blocks)
+    return thinks or any(message.get(key) is not None for key in (*FIELDS, "reasoning_opaque"))
 
 
 def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:

@@ -19,8 +19,8 @@ from .change import Change
 from .history import (
     CANCELLED,
     SERVER_CALLS,
+    History,
     Json,
-    MessageHistory,
     Past,
     PastCall,
     PastResult,
@@ -33,7 +33,7 @@ from .history import (
 )
 
 
-class BlockHistory(MessageHistory):
+class BlockHistory(History):
     model: ClassVar[str] = "assistant"
     """The role of the model."""
     text: ClassVar[Json] = {"type": "text"}

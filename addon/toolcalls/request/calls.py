@@ -27,31 +27,25 @@ def _no_constant(name: str) -> Any:
 _read = json.JSONDecoder(parse_constant=_no_constant).decode
 
 
-class KnownArguments(dict[int, frozenset[str]]):
-    """The keys of argument texts, by hash, because every request contains the whole history again.
-
-    If there are too many, all are forgotten.
-    """
-
-    def keys_of(self, written: str) -> frozenset[str] | None:
-        """The keys of the object that this text is; None if it is not one strict JSON object."""
-        known = self.get(hash(written))
-        if known is not None:
-            return known
-        try:
-            value = _read(written)
-        except (ValueError, RecursionError):
-            return None
-        if type(value) is not dict:
-            return None
-        if len(self) >= MAX_KNOWN:
-            self.clear()
-        self[hash(written)] = keys = frozenset(value)
-        return keys
+known_keys: dict[int, frozenset[str]] = {}
+"""The keys of argument texts, by hash, because every request contains the whole history again."""
 
 
-known_arguments = KnownArguments()
-"""Shared by all requests."""
+def keys_of(written: str) -> frozenset[str] | None:
+    """The keys of the object that this text is; None if it is not one strict JSON object."""
+    known = known_keys.get(hash(written))
+    if known is not None:
+        return known
+    try:
+        value = _read(written)
+    except (ValueError, RecursionError):
+        return None
+    if type(value) is not dict:
+        return None
+    if len(known_keys) >= MAX_KNOWN:
+        known_keys.clear()
+    known_keys[hash(written)] = keys = frozenset(value)
+    return keys
 
 
 def mend_calls(turn: Turn, history: History, change: Change) -> None:
@@ -64,10 +58,9 @@ def mend_calls(turn: Turn, history: History, change: Change) -> None:
         if not history.by_number and not _is_name(call.name):
             _mend_name(call, change)
         given = call.arguments
+        sound = type(given) is dict
         if history.writes_arguments:
-            sound = type(given) is str and known_arguments.keys_of(given) is not None
-        else:
-            sound = type(given) is dict
+            sound = type(given) is str and keys_of(given) is not None
         if not sound and change.touches(call.name):
             meant = change.meant(given)
             change.count(ARGUMENTS_LEFT if meant is None else "arguments")

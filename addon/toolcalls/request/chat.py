@@ -10,10 +10,10 @@ from __future__ import annotations
 from ..payload import string_of
 from .answered import EXTRA
 from .change import Change
-from .history import Json, MessageHistory, PastCall, PastResult, Said, objects_in, with_words
+from .history import History, Json, PastCall, PastResult, Said, objects_in, with_words
 
 
-class ChatHistory(MessageHistory):
+class ChatHistory(History):
     inside = "tool_calls"
     turn_is_message = True
     signatures = (EXTRA,)
@@ -43,12 +43,6 @@ class ChatHistory(MessageHistory):
             if message.get("tool_calls") == [] and message.get("content") and message.get("role") != "tool":
                 change.count("empty list of calls")
                 del message["tool_calls"]
-
-    def said(self) -> list[Said]:
-        for said in self.messages:
-            # Calls of custom tools have no outcome, so no turn is known by them.
-            said.calls = [call for call in said.calls if call.key]
-        return super().said()
 
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         before = order[-1] if order else {}

@@ -16,7 +16,7 @@ from ..ids import MARK, restore
 from ..reasons import missing_sentence
 from ..tools.check import Check, Exhausted
 from ..tools.declared import declared
-from .calls import known_arguments
+from .calls import keys_of
 from .change import Change
 from .history import (
     BETWEEN,
@@ -175,7 +175,7 @@ def _lacking(call: PastCall | None, change: Change) -> str:
         tool = change.tools.get(name)
         change.needed[name] = tool.missing({}) if tool is not None else ()
     needed = change.needed[name]
-    keys = known_arguments.keys_of(given) if isinstance(given, str) and needed else given
+    keys = keys_of(given) if isinstance(given, str) and needed else given
     lacks = tuple(field for field in needed if field not in keys) if isinstance(keys, dict | frozenset) else ()
     return missing_sentence(lacks) if lacks else ""
 

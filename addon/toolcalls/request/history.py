@@ -282,10 +282,6 @@ class History(ABC):
     def drop_empty(self, change: Change) -> None:  # noqa: B027
         """Remove what the host rejects because it is empty."""
 
-    @abstractmethod
-    def drop(self, copies: list[PastCall], change: Change) -> bool:
-        """Remove copies of calls, and messages or items that only repeat others; returns whether there were any."""
-
     def give_own_ids(self, change: Change) -> None:  # noqa: B027
         """Give different calls different ids, if the host wants that."""
 
@@ -293,25 +289,15 @@ class History(ABC):
         """The result that says that a call has none."""
         return {"role": "tool", "tool_call_id": call.pair, "content": CANCELLED}
 
-    @abstractmethod
-    def rewrite(
-        self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
-    ) -> None:
-        """Write the entries without those that are gone, and with results and words of the user behind some of them.
-
-        Each by the identity of the entry: for words that of a message or an item.
-        """
-
-
-class MessageHistory(History):
-    """A history of messages, as opposed to items."""
-
     def can_stand_alone(self, entry: Any) -> bool:
         """Whether a message may have nothing but this call or block."""
         return True
 
     def drop(self, copies: list[PastCall], change: Change) -> bool:
-        """Messages of which nothing else is left go too, and those that are there twice in a row."""
+        """Remove copies of calls; returns whether anything was removed.
+
+        Messages of which nothing else is left go too, and those that are there twice in a row.
+        """
         gone, emptied = {id(call.entry) for call in copies}, []
         again = {id(after.entry) for one, after in pairwise(self.messages) if copies and same(one.entry, after.entry)}
         for home in {id(call.home): call.home for call in copies}.values():
@@ -328,6 +314,10 @@ class MessageHistory(History):
     def rewrite(
         self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
     ) -> None:
+        """Write the entries without those that are gone, and with results and words of the user behind some of them.
+
+        Each by the identity of the entry: for words that of a message or an item.
+        """
         order: list[Json] = []
         said: list[str] = []
         """Words for which there was no place yet."""
@@ -348,8 +338,7 @@ class MessageHistory(History):
         """A message without what is gone, and the messages with what is added behind it."""
         return spread([message], gone, behind)
 
-    @abstractmethod
-    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:  # noqa: B027
         """Put words of the user behind `order`; without any, `instead` if no host takes that nothing stands there.
 
         `following`: the next message, empty at the end.

@@ -47,9 +47,6 @@ and its result is three or four, so 1,400 to 1,800 turns are mended, in about 45
 _MOST_VALUES = 100_000
 """The values of a request that may be written anew."""
 
-Recall = Callable[[History], dict[int, GivenBack]]
-"""A history → what its messages get back, by their numbers."""
-
 
 @dataclass(slots=True, frozen=True)
 class Changed:
@@ -70,11 +67,11 @@ def mend_request(
     request: Json | None,
     policy: Policy,
     refusals: Refusals,
-    recall: Recall = lambda _: {},
+    recall: Callable[[History], dict[int, GivenBack]] = lambda _: {},
 ) -> Changed | None:
     """The body to send instead of this one, or the frame of a WebSocket; None if nothing is changed.
 
-    `request`: the decoded body. `recall`: finds what its messages get back of the host's earlier answers.
+    `request`: the decoded body. `recall`: what its messages get back of the host's earlier answers, by their numbers.
     """
     form = HISTORIES.get(protocol)
     if form is None or request is None:

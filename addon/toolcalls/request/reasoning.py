@@ -90,10 +90,7 @@ class ReasoningMemory:
         if not isinstance(model, str):
             # Gemini has the model in the path: `/v1beta/models/M:streamGenerateContent`.
             model = path.partition("?")[0].rpartition(":")[0]
-        if len(model) > MAX_NAME:
-            # A `ReasoningSupport` is kept under this name, and the memory must be bounded.
-            model = hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest()
-        return ReasoningSession(self, protocol, host, account, model, request or {})
+        return ReasoningSession(self, protocol, host, account, model[:MAX_NAME], request or {})
 
     def keep(self, key: bytes, turn: AnsweredTurn) -> None:
         known = self.turns.get(key)
@@ -277,13 +274,14 @@ class _Conversation:
             elif said.number < self.last_user and not everywhere:
                 continue
             elif said.role == "model":
-                # The free text of a custom tool is not examined.
+                # The free text of a custom tool is not examined. Over Chat such calls have no outcome.
                 calls = [
                     known_as(
                         upstream_id(call.id) if history.has_ids else "",
                         *((call.name, call.arguments) if call.key else (None, None)),
                     )
                     for call in said.calls
+                    if call.key or session.protocol != "chat"
                 ]
                 self.turns.append((said, self.key(calls, said.words)))
                 if calls:

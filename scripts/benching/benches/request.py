@@ -18,7 +18,7 @@ from typing import Any
 
 from toolcalls.ids import Ids
 from toolcalls.policy import Policy
-from toolcalls.request.calls import known_arguments
+from toolcalls.request.calls import known_keys
 from toolcalls.request.mend import mend_request
 from toolcalls.request.reasoning import ReasoningMemory, ReasoningSupport
 from toolcalls.request.refusals import Refusals
@@ -96,7 +96,7 @@ def body_of(protocol: str, writes: float, size: int = SIZE, broken: bool = False
 
 def pass_on(protocol: str, body: bytes, refusals: Refusals, new: bool) -> object:
     if new:
-        known_arguments.clear()
+        known_keys.clear()
     request = decode(body)
     read_request(request)
     return mend_request(protocol, body, request, POLICY, refusals)
