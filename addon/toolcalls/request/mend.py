@@ -83,7 +83,7 @@ def mend_request(
     given = recall(history) if policy.request and policy.reasoning == "auto" else {}
     if not given:
         with suppress(ChangeNeeded):
-            _run(history, Change(policy, refusals, tools, reading=True))
+            _run(history, Change(policy, refusals, tools, reading=True), given)
             return None
     # Keys, and items of lists. Commas count little, because most are inside texts such as code and tables.
     if (body.count(b'":') >> 1) + (body.count(b",") >> 4) > _MOST_VALUES:
@@ -95,13 +95,7 @@ def mend_request(
         # It has a value that JSON does not have, such as NaN.
         return None
     history, change = form(whole), Change(policy, refusals, tools, reading=False)
-    # From the end, because items may be inserted.
-    for said in reversed(history.said() if given else []):
-        if said.number in given:
-            history.give_back(said, given[said.number], change)
-    if given:
-        history.read()
-    _run(history, change)
+    _run(history, change, given)
     if not change.steps:
         return None
     if not change.steps.keys() <= LEFT:
@@ -118,9 +112,15 @@ def _entries(form: type[History], request: Json) -> int:
     return len(entries) + (len(entries) if form is ResponsesHistory else inside)
 
 
-def _run(history: History, change: Change) -> None:
+def _run(history: History, change: Change, given: dict[int, GivenBack]) -> None:
     """All passes over a history. What is moved or removed changes the turns, so they are read again."""
     policy = change.policy
+    # From the end, because items may be inserted.
+    for said in reversed(history.said() if given else []):
+        if said.number in given:
+            history.give_back(said, given[said.number], change)
+    if given:
+        history.read()
     if policy.request:
         add_hints(history.request, change)
         history.drop_empty(change)
