@@ -15,7 +15,7 @@ from typing import Any
 from .engine import Response
 from .outcome import Outcome
 from .policy import Policy
-from .request.history import CREATE, inner, used_ids
+from .request.history import CREATE, inner, objects_in, used_ids
 from .request.mend import mend_request
 from .request.read_by_model import ReadByModel
 from .request.refusals import Refusals
@@ -68,9 +68,8 @@ class ResponsesSocket:
         if message is None or message.get("type") != CREATE:
             return text
         request = inner(message)
-        items = request.get("input")
-        listed = items if isinstance(items, list) else []
-        additional = [one for one in listed if isinstance(one, dict) and one.get("type") == "additional_tools"]
+        items = objects_in(request.get("input"))
+        additional = [item for item in items if item.get("type") == "additional_tools"]
         known = self._request or {}
         self._request = {key: request.get(key) for key in ("max_output_tokens", "tool_choice", "text")}
         self._request |= {key: request.get(key) or known.get(key) for key in _KEPT}

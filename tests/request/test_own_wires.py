@@ -157,6 +157,16 @@ def test_a_signature_goes_back_to_its_model_and_session_alone() -> None:
     assert session.recall(GeminiHistory({"contents": first.history})) == {}
 
 
+def test_the_signature_of_a_call_without_arguments_goes_back() -> None:
+    session = Session("gemini")
+    session.history.append(user())
+    bare = {"functionCall": {"name": "list"}}
+    session.ask(gemini_stream({**bare, "thoughtSignature": "s"}), ("list", {}))
+    session.history += [model(bare), results(result("list"))]
+    session.ask(b"")
+    assert session.sent["contents"][1] == model({**bare, "thoughtSignature": "s"})
+
+
 def test_a_signature_of_a_turn_in_which_a_call_was_left_out_is_nobodys() -> None:
     session = Session("gemini")
     session.history.append(user())

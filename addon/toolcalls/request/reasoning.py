@@ -274,15 +274,14 @@ class _Conversation:
             elif said.number < self.last_user and not everywhere:
                 continue
             elif said.role == "model":
-                # The free text of a custom tool is not examined. Over Chat such calls have no outcome.
-                calls = [
-                    known_as(
-                        upstream_id(call.id) if history.has_ids else "",
-                        *((call.name, call.arguments) if call.key else (None, None)),
-                    )
-                    for call in said.calls
-                    if call.key or session.protocol != "chat"
-                ]
+                calls: list[KnownCall] = []
+                for call in said.calls:
+                    identity = upstream_id(call.id) if history.has_ids else ""
+                    if call.key or history.by_number:
+                        calls.append(known_as(identity, call.name, call.arguments))
+                    elif session.protocol == "responses":
+                        # The free text of a custom tool is not examined. Over Chat such calls have no outcome.
+                        calls.append(known_as(identity, None, None))
                 self.turns.append((said, self.key(calls, said.words)))
                 if calls:
                     # Not the text: a client may split it from the calls.

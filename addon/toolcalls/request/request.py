@@ -14,8 +14,8 @@ from typing import Any
 
 from ..policy import Policy
 from ..sizes import marks_in
-from ..tools.declared import Tools
-from .history import inner, object_under, used_ids
+from ..tools.declared import Tools, read_tool
+from .history import inner, object_under, objects_in, used_ids
 from .limit import limit_of
 from .read_by_model import ReadByModel
 
@@ -157,22 +157,16 @@ def _allowed(choice: object) -> frozenset[str] | None:
     inner = choice.get("allowed_tools")
     listed = (inner if isinstance(inner, dict) else choice).get("tools")
     if isinstance(listed, list):
-        return frozenset(entry if isinstance(entry, str) else _tool_name(entry) for entry in listed if entry)
-    if name := _tool_name(choice):
-        return frozenset({name})
+        tools = filter(None, map(read_tool, objects_in(listed)))
+        return frozenset([*(tool.name for tool in tools), *(name for name in listed if isinstance(name, str))])
+    tool = read_tool(choice)
+    if tool is not None and tool.kind != "server":
+        return frozenset({tool.name})
     # Any other type names a tool of the server, such as a search: then no tool of the client is allowed.
     return None if str(choice.get("type") or "auto").lower() in _ANY_TOOL else frozenset()
 
 
 _ANY_TOOL = frozenset({"", "auto", "any", "required", "none", "function", "tool", "validated", "allowed_tools"})
-
-
-def _tool_name(entry: object) -> str:
-    if not isinstance(entry, dict):
-        return ""
-    function = entry.get("function")
-    name = (function if isinstance(function, dict) else entry).get("name")
-    return name if isinstance(name, str) else ""
 
 
 def _is_none(choice: object) -> bool:
