@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from toolcalls.calls import Call, assemble
+from toolcalls.call import Call
+from toolcalls.calls import assemble
 from toolcalls.mend.finish import Finish
 from toolcalls.parts import Fragment
 from toolcalls.request.request import read_request

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 from .answer_text import AnswerText
-from .calls import Call, are_certain, assemble, look_complete
+from .call import Call
+from .calls import are_certain, assemble
 from .finish_reason import End, FinishWords
 from .live import Live, as_they_came
 from .mend.arguments import mend_arguments
@@ -168,8 +169,7 @@ class Answer:
         """Whether a part shows that the calls before it are complete. A reason says itself how they ended."""
         fragments = self._waiting.fragments
         last, begins = fragments[-1], isinstance(part, Other) and part.begins
-        calls = isinstance(part, Fragment)
-        if self.live is not None and self.live.is_followed_by(part) and (self.live.complete or not calls):
+        if self.live is not None and self.live.is_followed_by(part):
             return True
         stopped = self._stop is not None and not self.went_on_after_reason
         if stopped or (self._block is not None and not begins):
@@ -181,7 +181,7 @@ class Answer:
         if isinstance(part, Stop) or (isinstance(part, Other) and part.ends):
             return False
         # Some servers never end a block.
-        return last.whole or self._waiting.ended or (begins and are_certain(fragments, self._tools, ended=False))
+        return last.whole or self._waiting.ended or (begins and are_certain(fragments, self._tools))
 
     def sent_at(self, slot: Slot) -> Call | None:
         """The last call at this slot, if the client has it and none waits there."""
@@ -254,7 +254,8 @@ class Answer:
         end.failed = end.failed or part.failed
         finish = Finish.CUT if end.cut_off else part.finish
         out = self._end_text(finish) if not undecided or finish is Finish.CUT else []
-        if finish is Finish.COMPLETE and self._calls_may_go and look_complete(self._waiting.fragments, self._tools):
+        certain = finish is Finish.COMPLETE and are_certain(self._waiting.fragments, self._tools, finish)
+        if certain and self._calls_may_go:
             out += self._decide(finish)
         waits = self.has_work or self._undecided or self.call_may_follow
         if not waits and end.true_reason(part.reason) == (part.reason or end.words.stop):

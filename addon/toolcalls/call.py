@@ -1,18 +1,23 @@
-"""One call while it is put together: the fragments that belong to it, and what they say."""
+"""One call while it is put together: the fragments that belong to it, and what they say all together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from . import payload
-from .fragments import full_arguments
+from .fragments import full_arguments, full_name, is_empty, mixed, why_mixed, with_pairs
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.lexer import Lexer
 from .parts import Fragment, Json
 from .payload import meaning_of
-from .reasons import MAY_CHANGE_WITH_MORE
+from .reasons import CUT_INSIDE, EVENTS_CONTRADICTORY, MAY_CHANGE_WITH_MORE
+from .tools.declared import Tools
+
+_START: Final = "the start event"
+_CARRIERS: Final = ("done", "the item", "the response")
+"""The events that repeat a call as a whole, the most reliable first."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,8 +39,11 @@ class Call:
     refusal: str = ""
     """Why it must not run, whatever its arguments are."""
     names: list[str] = field(default_factory=list)
+    last_name: str = ""
     pieces: list[str] = field(default_factory=list)
     """The pieces of its arguments, in order."""
+    begun: bool = False
+    """Arguments other than white space have arrived."""
     keys: dict[str, None] = field(default_factory=dict)
     """The different keys of its fragments, in the order in which each was used last."""
     slots: set[Any] = field(default_factory=set)
@@ -43,16 +51,16 @@ class Call:
     """Its name came after arguments."""
     block: bool = False
     """It has an event for its beginning."""
-    overlaps: bool = False
-    """Another call was open while it was."""
     ended: bool = False
+    restated: bool = False
+    """An event that repeats the answer has named it."""
     followed: bool = False
     """Another call, or something else, began behind it: nothing of it was cut off."""
     _meaning: tuple[bool, bytes] | None = None
     _lexer: Lexer = field(default_factory=Lexer)
-    _followed_pieces: int = 0
-    _closed: bool = False
-    _read_when: set[bool] = field(default_factory=set)
+    _followed: int = 0
+    """How many pieces the lexer has followed."""
+    _complete: bool | None = None
 
     def add(self, fragment: Fragment) -> None:
         self.fragments.append(fragment)
@@ -63,13 +71,18 @@ class Call:
         self.namespace = fragment.namespace or self.namespace
         self.slots.add(fragment.slot)
         self.named_late = self.named_late or (bool(fragment.name) and not self.names and self.begun)
-        self.names += [fragment.name] if fragment.name else []
-        self.pieces += [fragment.arguments] if fragment.arguments else []
+        if fragment.name:
+            self.names.append(fragment.name)
+            self.last_name = fragment.name
+        if fragment.arguments:
+            self.pieces.append(fragment.arguments)
+            self.begun = self.begun or not fragment.arguments.isspace()
         self.body = {**self.body, **fragment.body} if fragment.body else self.body
         self.block = self.block or fragment.begins
         self.ended = self.ended or fragment.ends
+        self.restated = self.restated or fragment.again
         self.followed = self.followed or fragment.followed
-        self.refuse(fragment.refusal)
+        self.refusal = self.refusal or fragment.refusal
         self.steps += fragment.steps
 
     def refuse(self, reason: str) -> None:
@@ -86,18 +99,10 @@ class Call:
         return next(reversed(self.keys), "")
 
     @property
-    def last_name(self) -> str:
-        return self.names[-1] if self.names else ""
-
-    @property
-    def begun(self) -> bool:
-        """Whether arguments other than white space have arrived."""
-        return any(map(str.strip, self.pieces))
-
-    @property
-    def last_words(self) -> int:
-        """The number of the last fragment with arguments; -1 if there is none."""
-        return next((one.number for one in reversed(self.fragments) if one.arguments), -1)
+    def odd(self) -> bool:
+        """Whether its fragments differ in a way in which only those of several calls should: it has several ids, its
+        name came behind arguments, or with some of the fragments only."""
+        return len(self.keys) > 1 or self.named_late or 1 < len(self.names) < len(self.fragments)
 
     @property
     def empty(self) -> bool:
@@ -108,11 +113,6 @@ class Call:
     def ids(self) -> set[str]:
         """The ids that its events give it."""
         return {one.id for one in self.fragments if one.id}
-
-    @property
-    def home(self) -> Any:
-        """The slot in which it begins or ends."""
-        return next((one for one in self.fragments if one.begins or one.ends), self.first).slot
 
     @property
     def says(self) -> str:
@@ -132,25 +132,86 @@ class Call:
         return self._meaning
 
     def looks_complete(self) -> bool:
-        """Whether the arguments so far look like a complete value."""
-        if self._followed_pieces < len(self.pieces):
-            self._lexer.follow("".join(self.pieces[self._followed_pieces :]))
-            self._followed_pieces = len(self.pieces)
-        return self._lexer.closed
+        """Whether the arguments so far look like a complete value: an object, or a string with one inside."""
+        if self._followed < len(self.pieces):
+            self._lexer.follow("".join(self.pieces[self._followed :]))
+            self._followed = len(self.pieces)
+        first = next(filter(str.strip, self.pieces), "").lstrip()
+        return self._lexer.closed or (first.startswith('"') and not self._lexer.inside)
 
-    def is_complete(self, *, another: bool = False) -> bool:
-        """Whether the arguments can be read as they are, so that nothing more belongs to them.
-
-        They are read once when they look complete, and once when another call may begin (`another`).
-        """
-        if not self._closed and self.begun and (another or self.looks_complete()) and another not in self._read_when:
-            self._read_when.add(another)
+    def is_complete(self) -> bool:
+        """Whether the arguments can be read as they are, so that nothing more belongs to them. They are read once."""
+        if self._complete is None and self.looks_complete():
             mended = mend_arguments(full_arguments(self.pieces)[0], Finish.CUT)
-            self._closed = mended.value is not None and MAY_CHANGE_WITH_MORE.isdisjoint(mended.steps)
-        return self._closed
+            self._complete = mended.value is not None and MAY_CHANGE_WITH_MORE.isdisjoint(mended.steps)
+        return bool(self._complete)
 
-    def awaits_a_value(self) -> bool:
-        """Whether another value may follow the arguments so far."""
-        self.looks_complete()
-        before = next((text for piece in reversed(self.pieces) if (text := piece.rstrip())), "")
-        return not self._lexer.inside and before.endswith((":", ",", "["))
+
+def settle(call: Call, tools: Tools, finish: Finish) -> None:
+    """The id, the name, the arguments and the finish of a call; a refusal, if its fragments are not of one call."""
+    items = [one for one in call.fragments if one.item]
+    if items:  # The last events have the true id.
+        told = sorted((one for one in call.fragments if one.id), key=lambda one: (not one.ends, not one.again))
+        call.id = told[0].id if told else items[0].item
+    call.name = full_name(call.names, tools)
+    text, steps = full_arguments(call.pieces)
+    call.arguments, more = _agreed(call, text, finish)
+    if call.arguments == text:
+        if not steps and len(call.pieces) > 1 and payload.object_in(text) is None and mixed(call.pieces):
+            call.refuse(why_mixed(text))
+        more = (*steps, *more)
+    call.steps = (*call.steps, *more)
+    call.finish = _finish_of(call, finish)
+    if not call.arguments and call.finish is Finish.COMPLETE and any(one.given == {} for one in call.fragments):
+        call.arguments = "{}"  # The event that began it says that it has no arguments.
+
+
+def _agreed(call: Call, text: str, finish: Finish) -> tuple[str, tuple[str, ...]]:
+    """One text for the arguments, and what had to be done to choose it. The pieces count, unless they are no object
+    and an event that repeats the call has one; the event that began it counts if nothing behind it says anything."""
+    given: dict[str, str] = {}
+    for one in call.fragments:
+        if one.given is not None:
+            carrier = _CARRIERS[2 if one.again else 1 if one.ends else 0]
+            given[_START if one.begins else carrier] = "" if one.given == {} else payload.text_of(one.given)
+    if not given:
+        return text, ()
+    start = given.pop(_START, "")
+    texts = [(kind, said) for kind in _CARRIERS if (said := given.get(kind))]
+    joined = with_pairs(text)
+    texts = [("", joined), *texts] if text else texts
+    objects = [(kind, said, value) for kind, said in texts if (value := payload.object_in(said)) is not None]
+    if payload.contradict([payload.object_in(start), *(value for *_, value in objects)]):
+        call.refuse(EVENTS_CONTRADICTORY)
+    if start and all(is_empty(said) for _, said in texts) and not (texts and is_empty(start)):
+        if not call.ended and finish is not Finish.COMPLETE:
+            call.refuse(CUT_INSIDE)  # Fragments with other arguments may have been cut off.
+        return start, (f"input from {_START}",)
+    if all(said in (text, joined) for said in given.values()):
+        return text, ()
+    if objects:
+        # Some servers send an empty object before, or instead of, the real one.
+        kind, chosen, _ = next((one for one in objects if one[2]), objects[0])
+    else:
+        kind, chosen = texts[0]
+        for other, longer in texts[1:]:
+            if len(longer) > len(chosen) and chosen in longer:
+                kind, chosen = other, longer
+    if not kind:
+        return text, ("carriers made to agree",)
+    return chosen, (f"arguments taken from {kind}" if text else f"arguments only in {kind}",)
+
+
+def _finish_of(call: Call, finish: Finish) -> Finish:
+    """How the answer ended for a call."""
+    if any(one.cut for one in call.fragments):
+        return Finish.CUT
+    if call.followed and call.arguments.strip():
+        # The server has sent all of it, but the model may have left out a bracket.
+        return Finish.UNKNOWN
+    items = any(one.item for one in call.fragments)
+    if call.block and not (call.ended or call.stated) and (call.pieces or items) and finish is Finish.COMPLETE:
+        return Finish.UNKNOWN  # The reason came in the middle of the call: more may follow.
+    if (call.block or call.first.again) and call.ended and call.followed:
+        return Finish.COMPLETE  # Anthropic sends a call without arguments as a block without fragments.
+    return finish

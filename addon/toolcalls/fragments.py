@@ -21,7 +21,7 @@ from .tools.declared import Tools
 
 SENT_AGAIN: Final = "sent again"
 
-_NOTHING: Final = frozenset({"", "{}", "null"})
+_NOTHING: Final = frozenset({"", "{}", "[]", "null"})
 _OPENS = re.compile(r"""\s*+(")?\s*+(?:\[\s*+)?\{\s*+(?:(\\*+)(["'“‘]))?""")
 """How arguments begin: with an object, which may be encoded as a string or be alone in a list, and the quote of its
 first key."""
@@ -130,11 +130,7 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
     """Whether no value can begin at one of the openings."""
     before = ""
     brackets: list[str] = []
-    # `{"command": "ls`, `{`, `"command": …`: the second fragment reads like a character of the string `ls{`, but it
-    # may be the first of another call's arguments.
-    swallowed = False
-    nested = False  # A fragment began an object inside another one, where a value is allowed.
-    lone = False  # Such a fragment is only a bracket.
+    lone = False  # A fragment that is only a bracket began an object inside another one.
     for kind, begin, end in loose_tokens(text):
         while openings and openings[0].at <= begin:
             opening = openings.popleft()
@@ -142,43 +138,32 @@ def _interrupted(text: str, openings: deque[_Opening]) -> bool:
             fits = before in BEFORE_A_VALUE and not _same_key(text, opening.at)
             if brackets and not fits and not _doubled_bracket(text, opening.at):
                 return True
-            nested, lone = nested or bool(brackets), lone or bool(brackets and not opening.mark)
-        if not (openings or swallowed or nested):
+            lone = lone or bool(brackets and not opening.mark)
+        if not (openings or lone):
             return False
         if kind == STRING:
-            closer = CLOSER_OF[text[begin]]
             is_key = brackets[-1:] == ["{"] and before in ("{", ",")
             while openings and openings[0].at < end:
-                inside = _begins_inside(text, openings[0], closer)
-                if is_key or inside or _same_key(text, openings[0].at):
+                opening = openings.popleft()
+                if is_key or _begins_inside(opening, CLOSER_OF[text[begin]]) or _same_key(text, opening.at):
                     return True
-                swallowed |= not openings.popleft().mark
-            if is_key and nested and ("}" in text[begin:end] or "]" in text[begin:end]):
-                # This "key" is the end of the arguments that the other call interrupted.
-                return True
         elif kind in ("{", "["):
             brackets.append(kind)
         elif kind in ("}", "]"):
-            if swallowed and not brackets:
-                # The bracket that was taken for a part of a string had begun this object.
-                return True
             del brackets[-1:]
         if kind != SPACE:
             before = kind
     return lone and bool(brackets)
 
 
-def _begins_inside(text: str, opening: _Opening, closer: str) -> bool:
+def _begins_inside(opening: _Opening, closer: str) -> bool:
     """Whether an object that begins inside a string is from another call, not part of the string.
 
     In the string of one call its quote would be escaped or of another kind. A lone bracket may be just a character.
     """
     if opening.encoded:
         return opening.escaped and closer == '"'
-    if opening.mark:
-        return not opening.escaped and CLOSER_OF[opening.mark] == closer
-    key = _KEY.match(text, opening.at)
-    return key is not None and CLOSER_OF[key[1]] == closer
+    return bool(opening.mark) and not opening.escaped and CLOSER_OF[opening.mark] == closer
 
 
 def _same_key(text: str, at: int) -> bool:

@@ -49,18 +49,15 @@ class Live:
         self._left_open: set[Any] = set()
         """The places of blocks that were decided before their end came."""
 
-    @property
-    def complete(self) -> bool:
-        """Whether the client has a whole object of the call that goes out."""
-        return self._goes and self._prefix.complete
-
     def is_followed_by(self, part: Part) -> bool:
-        """Whether a part belongs to another block than the call that goes out."""
+        """Whether a part is of another block than the call that goes out; a call, only if this one is complete."""
         if not (self._goes and self._in_blocks):
             return False
         if isinstance(part, Other):
             return part.begins or part.ends or part.slot is not None
-        return isinstance(part, Text | Thought) or (isinstance(part, Fragment) and part.begins)
+        if isinstance(part, Fragment):
+            return part.begins and self._prefix.complete
+        return isinstance(part, Text | Thought)
 
     # While it arrives
 
@@ -139,14 +136,14 @@ class Live:
 
     def judge(self, calls: list[Call], new: list[Call]) -> list[Call]:
         """The calls that are decided now: `new`, and the one of which the client has a part."""
-        for call in new:
-            if not self._left_open.isdisjoint(call.slots) and object_in("".join(call.pieces)) is None:
+        decided = [call for call in calls if call in new or self._has_sent(call)]
+        for call in decided:
+            if call not in new:
+                call.refuse(SENT_WHOLE)
+            elif not self._left_open.isdisjoint(call.slots) and object_in("".join(call.pieces)) is None:
                 call.refuse(MIXED)  # What is wrong with it may be words of the one that was left open.
         self._left_open.update(_place(call.first) for call in calls if call.block and not call.ended)
-        for call in calls:
-            if call not in new and self._has_sent(call):
-                call.refuse(SENT_WHOLE)
-        return [call for call in calls if call in new or self._has_sent(call)]
+        return decided
 
     def _has_sent(self, call: Call) -> bool:
         """Whether the client has the beginning of this call."""
@@ -178,14 +175,11 @@ def _place(one: Fragment) -> Any:
 
 def as_they_came(parts: list[Part], one: Fragment) -> list[Part]:
     """What goes when a fragment came: a piece that says just what the fragment says leaves as its event."""
+    source = one.source
     for part in parts:
-        if isinstance(part, Piece) and one.source is not None and _says_as(part, one):
-            read_together(one.source.raw, [part])
+        if source is None or source.parts != [one] or not isinstance(part, Piece) or part.slot != one.slot:
+            continue
+        named = not part.begins or (part.id, part.name) == (one.id, one.name)
+        if named and (part.arguments, part.begins, part.ends) == (one.arguments, one.begins, one.ends):
+            read_together(source.raw, [part])
     return parts
-
-
-def _says_as(piece: Piece, one: Fragment) -> bool:
-    """Whether a piece says just what a fragment says, which is all of its event."""
-    alone = one.source is not None and one.source.parts == [one] and piece.slot == one.slot
-    named = not piece.begins or (piece.id, piece.name) == (one.id, one.name)
-    return alone and named and (piece.arguments, piece.begins, piece.ends) == (one.arguments, one.begins, one.ends)

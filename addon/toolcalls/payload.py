@@ -12,8 +12,6 @@ from .mend.strict import read
 from .reasons import Refusal
 
 _GLUE: Final = "data: {"
-_LONG: Final = 4096
-"""Arguments with more characters are compared as text."""
 
 
 def index_of(value: object) -> int | None:
@@ -103,13 +101,6 @@ def text_of(value: Any) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else write(value)
-
-
-def brief_meaning(arguments: str) -> bytes:
-    """A hash, equal for arguments that mean the same. Long ones must be the same text: parsing them takes long."""
-    if len(arguments) > _LONG:
-        return hashlib.sha256(arguments.encode("utf-8", "surrogatepass")).digest()
-    return meaning_of(arguments)[1]
 
 
 def meaning_of(arguments: str) -> tuple[bool, bytes]:

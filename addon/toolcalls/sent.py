@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .calls import Call
+from .call import Call
 from .fragments import is_empty
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
@@ -26,10 +26,6 @@ class Sent:
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
         self._calls: list[Call] = []
-        self._restated: list[Call] = []
-        """Those that an event that repeats the answer has named."""
-        self._named: set[str] = set()
-        """The ids that this event names."""
         self._values: dict[int, str | None] = {}
 
     def knows(self, key: str) -> bool:
@@ -43,45 +39,40 @@ class Sent:
     def new(self, calls: list[Call]) -> list[Call]:
         """These calls without those that the client has; one that completes another of the list replaces it."""
         kept: list[Call] = []
-        self._named = {call.id.casefold() for call in calls if call.first.again and call.id}
-        # An event that repeats the answer has named those that it completed.
-        self._restated += [
-            call for call in calls if not call.first.again and any(one.again for one in call.fragments)
-        ]
+        named = {call.id.casefold() for call in calls if call.first.again and call.id}
         for call in calls:
             earlier = [one for one in [*self._calls, *kept] if self._same_name(one, call)]
             if call.first.again:
-                lesser = self._restates(call, earlier, kept)
-                if lesser is call:
-                    continue
+                lesser = self._restates(call, earlier, kept, named)
             elif any(self._repeats(one, call) for one in earlier):
-                continue
+                lesser = call
             else:
                 lesser = next((one for one in kept if one in earlier and self._completes(one, call)), None)
+            if lesser is call:
+                continue
             if lesser is not None:
                 kept.remove(lesser)
             kept.append(call)
         self._calls += kept
         return kept
 
-    def _restates(self, call: Call, earlier: list[Call], kept: list[Call]) -> Call | None:
-        """What gives way to a call of an event that repeats the answer: itself, an earlier call, or none."""
-        told = [one for one in earlier if one.first.again or one in self._restated]
-        same = [one for one in told if _same_id(one, call)]
-        if call.id and any(is_empty(call.arguments) or self._alike(one, call) for one in same):
-            return call
-        if not call.id and any(one.id and self._alike(one, call) for one in told):
-            return call
-        before = [one for one in earlier if one not in self._restated and not one.first.again]
-        free = [one for one in before if self._named.isdisjoint({one.id.casefold(), *one.keys})]
-        alike = next((one for one in before if _same_id(one, call)), None) or next(
-            (one for one in free if self._alike(one, call)), next(iter(free), None)
-        )
-        if alike is None:
+    def _restates(self, call: Call, earlier: list[Call], kept: list[Call], named: set[str]) -> Call | None:
+        """What gives way to a call of an event that repeats the answer: itself, an earlier call, or none.
+
+        `named`: the ids that the event names.
+        """
+        for one in earlier:
+            same = _same_id(one, call) if call.id else bool(one.id)
+            if one.restated and same and ((call.id and is_empty(call.arguments)) or self._alike(one, call)):
+                return call
+        left = [one for one in earlier if not one.restated]
+        free = [one for one in left if named.isdisjoint({one.id.casefold(), *one.keys})]
+        fits = [one for one in left if _same_id(one, call)] or [one for one in free if self._alike(one, call)] or free
+        if not fits:
             return None
-        self._restated.append(alike)
-        lacks = not _readable(alike) or (is_empty(alike.arguments) and not is_empty(call.arguments))
-        return alike if alike in kept and _readable(call) and lacks else call
+        fits[0].restated = True
+        lacks = not _readable(fits[0]) or (is_empty(fits[0].arguments) and not is_empty(call.arguments))
+        return fits[0] if fits[0] in kept and _readable(call) and lacks else call
 
     def _repeats(self, one: Call, call: Call) -> bool:
         """Whether a call is an earlier one, sent again."""

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from .call import Call
-from .mend.arguments import mend_arguments
-from .mend.finish import Finish
 from .mend.names import mend_name
 from .parts import Fragment, Other, Part, Slot, Text
+from .payload import meaning_of
 from .textcalls.held import FoundCall
 from .tools.declared import Tools
 
@@ -190,7 +189,7 @@ def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator
     """
     left = {call.first.number: call for call in calls}
     written = any(isinstance(part, Written) for part in parts)
-    told = {id(call): _meaning(mend_name(call.name, tools).name, call.arguments) for call in calls if written}
+    told = {id(call): (mend_name(call.name, tools).name, call.meaning) for call in calls if written}
     number = 0
     for part in parts:
         if isinstance(part, Fragment):
@@ -198,7 +197,7 @@ def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator
             number += 1
             yield from () if call is None else (call,)
         elif isinstance(part, Written):
-            meant = _meaning(part.call.name, part.call.arguments)
+            meant = (part.call.name, meaning_of(part.call.arguments))
             call = next((call for call in left.values() if told[id(call)] == meant), None)
             if call is not None:
                 yield left.pop(call.first.number)
@@ -206,8 +205,3 @@ def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator
                 yield Call(name=part.call.name, arguments=part.call.arguments, steps=(part.step,))
         elif isinstance(part, Other):
             yield part
-
-
-def _meaning(name: str, arguments: str) -> tuple[str, Any]:
-    value = mend_arguments(arguments, Finish.COMPLETE).value
-    return name, repr(value) if value is not None else arguments

@@ -118,7 +118,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: two calls are not merged", "../must_not_run/test_merged_calls.py fragments_that_cannot", "calls of one place are judged",
-        ((ENGINE + "calls.py", "if contradicted or (doubted and not strict) or _differ(real):", "if False:"),),
+        ((ENGINE + "calls.py", "if not clear or lost or _differ(calls) or (doubted and not _all_strict(calls, tools, finish)):", "if False:"),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
@@ -269,15 +269,15 @@ PROMISES = (
     ),
     Mutation(
         "promise: calls at one index run all or none", "../must_not_run/test_calls_at_one_index.py what_chat_makes", "each of them has to be strict JSON",
-        ((ENGINE + "calls.py", "if contradicted or (doubted and not strict) or _differ(real):", "if contradicted or _differ(real):"),),
+        ((ENGINE + "calls.py", "if not clear or lost or _differ(calls) or (doubted and not _all_strict(calls, tools, finish)):", "if not clear or lost or _differ(calls):"),),
     ),
     Mutation(
         "promise: a piece that may be another call's", "../must_not_run/test_lost_pieces.py missing_in_the_open or place_of_a_whole", "what goes to a complete call may be missing in an open one",
-        ((ENGINE + "calls.py", "if contradicted or (doubted and not strict) or _differ(real):", "if False:"),),
+        ((ENGINE + "calls.py", "if not clear or lost or _differ(calls) or (doubted and not _all_strict(calls, tools, finish)):", "if False:"),),
     ),
     Mutation(
         "promise: a name that comes twice may be that of two calls", "../must_not_run/test_names_that_come_twice.py is_refused", "such a call counts as strict JSON only",
-        ((ENGINE + "calls.py", "return named < 2 or not call.begun", "return True"),),
+        ((ENGINE + "calls.py", "return len(call.names) < 2 or not call.begun", "return True"),),
     ),
     Mutation(
         "promise: a history takes no more than its share", "../test_stalls.py far_too_long_goes_up", "the steps of a history are counted",
@@ -289,7 +289,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an end under another id is put to its beginning",
-        ((ENGINE + "calls_by_item.py", "beginning = _beginning_of(end, calls)", "beginning = None"),),
+        ((ENGINE + "calls.py", "        if not fits:\n", "        if False:\n"),),
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
@@ -304,12 +304,8 @@ PROMISES = (
         ((ENGINE + "mend/mender.py", "if not _GUESSED.isdisjoint(mended.steps) and", "if False and"),),
     ),
     Mutation(
-        "promise: two different arguments for one call", "../must_not_run/test_calls_at_one_index.py tell_another_run_nothing", "the start of a block and its deltas are compared",
-        ((ENGINE + "calls.py", "        if payload.contradict((value, other)):", "        if False:"),),
-    ),
-    Mutation(
         "promise: two different arguments for one call", "../protocols/test_responses.py two_different_objects", "all reports of a call are compared",
-        ((ENGINE + "calls.py", "    if payload.contradict(read for *_, read in objects):", "    if False:"),),
+        ((ENGINE + "call.py", "    if payload.contradict([payload.object_in(start), *(value for *_, value in objects)]):", "    if False:"),),
     ),
     Mutation(
         "promise: a malformed call that is quoted", "../protocols/test_gemini.py the_text_before_it_quotes", "the text before it is asked",

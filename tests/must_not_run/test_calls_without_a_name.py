@@ -126,7 +126,7 @@ LATE = {
         [piece(1, None, None, '{"comm'), piece(1, None, None, 'and":"ls"}'), piece(1, None, "bash", "")],
         LS,
     ),
-    "one index and broken arguments": ([piece(0, None, None, "{'command': 'ls'}"), piece(0, None, "bash", "")], LS),
+    "one index and broken arguments": ([piece(0, None, None, "{'command': 'ls'}"), piece(0, None, "bash", "")], None),
     "one index, and a tool that cannot take them": (
         [piece(0, None, None, '{"command":"ls"}'), piece(0, None, "read", "")],
         None,
