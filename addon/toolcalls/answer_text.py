@@ -33,7 +33,7 @@ class AnswerText:
         """Text is searched for calls."""
         self._search: Search | None = None
         """The search of the text that arrives: of a block, a part of an item, or the whole answer."""
-        self._structure: Structure | None = None
+        self._structure = Structure()
         """What the text before it left open, which quotes what follows."""
         self._thoughts: Search | None = None
         self._thoughts_count = self.examines
@@ -185,7 +185,7 @@ class AnswerText:
             # If the request asked for JSON, a message of nothing but JSON is that answer, not a call.
             weak=not request.json_wanted,
             whole=policy.text_calls == "whole",
-            structure=None if reasoning else self._structure,
+            structure=Structure() if reasoning else self._structure,
             reasoning=reasoning,
         )
 

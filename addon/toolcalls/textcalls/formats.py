@@ -24,13 +24,12 @@ from .tokens import BEHIND_A_CALL, skip_tokens
 from .wrappers import ENDS
 
 Reader = Callable[["Row", re.Match[str], WrittenTools, bool], "tuple[list[ReadCall], int] | None"]
-"""Reads the call behind a head that matched: its calls and where they end, None if it is no call. `CutOff` is raised
-where the text ends inside the call. The last argument: nothing follows the text, so that closers may be missing."""
+"""Reads the call behind a head that matched: its calls and where they end. If it is no call, it gives None or raises
+ValueError; `CutOff` where the text ends inside the call. The last argument: nothing follows the text, so that closers
+may be missing."""
 
-MAY_BEGIN = re.compile(r"[<\[`\]◁&|]")
-"""The first character of every token, closer and opener: what is short and begins so may be the beginning of one."""
-_ANOTHER = re.compile(r"[;,]\s*+\[?\s*+\Z")
-"""What may stand between two calls."""
+_MAY_BEGIN, _SHORT = re.compile(r"[<\[`\]◁&|]|[;,]\s*+\[?\s*+\Z"), 64
+"""The first character of every token, closer and opener, and what may stand between two calls."""
 _SPACE, _NONE = re.compile(r"\s*+"), re.compile(r"(?!)")
 
 
@@ -83,20 +82,13 @@ class Row:
         if (end := self.closer.match(text, at)) is not None:
             return end.end()
         rest = text[at : at + 256].lstrip()
-        short = len(rest) < 48 and (MAY_BEGIN.match(rest) or _ANOTHER.match(rest))
-        if not final and (not rest or rest in BEGINNINGS or short):
+        if not final and (not rest or may_begin(rest)):
             raise CutOff
         if not self.end:
             return at
         if self.must_close or (rest and not (BEHIND_A_CALL.match(text, at) or OPENER.match(rest))):
             return None
         return at
-
-    @staticmethod
-    def ends_at(text: str, at: int) -> bool:
-        """Whether nothing but tokens stands behind this place."""
-        at, _ = skip_tokens(text, at)
-        return not text[at : at + 4096].strip() and not text[at:].strip()
 
     @staticmethod
     def touches_call(text: str, at: int) -> bool:
@@ -366,6 +358,11 @@ _SECTION = re.compile(
     r"|(?:<\|start\|>assistant)?\s?(?:to=[\w.:-]{1,128})?<\|message\|>(?=\s*<atem:)"
     r"|<\|message_model\|>[\w.-]{0,128}(?=<\|content_invoke_tool_json\|>))\s*+"
 )
+
+
+def may_begin(rest: str) -> bool:
+    """Whether what stands behind a call may be the beginning of a token, a closer or another call."""
+    return rest in BEGINNINGS or (len(rest) < _SHORT and _MAY_BEGIN.match(rest) is not None)
 
 
 def rows_at(text: str, at: int) -> list[Row]:

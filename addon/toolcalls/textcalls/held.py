@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from ..mend.lexer import end_of
 from ..sizes import MOST_CALLS, LimitReached
-from .formats import BEGINNINGS, MAY_BEGIN, OPENER, WEAK, Row, behind_section, rows_at
+from .formats import OPENER, WEAK, Row, behind_section, may_begin, rows_at
 from .known import CutOff, ReadCall, WrittenTools
 from .tokens import skip_tokens
 from .wrappers import REASONING_END
@@ -21,9 +21,6 @@ _HEAD_WITHIN = 200
 """How far behind its opener a head has to match."""
 _HOPELESS = re.compile(r"(?<=>>>)[\s>]|\s*+[^\s\w{\[<`\"'=:(\\>|\]]")
 """Nothing that may stand behind an opener."""
-_SHORT = 64
-"""What is shorter than this behind a call may be the beginning of a token."""
-_MAY_GO_ON = re.compile(rf"{MAY_BEGIN.pattern}|[;,]")
 _MAY_CLOSE = re.compile(r"[>\]})`]")
 """The last character of every closer."""
 _BRACKET, _LONGEST_CLOSER = r"[}\])]", 96
@@ -66,8 +63,8 @@ class Held:
         """The size at which it is read again."""
         self._closers: frozenset[str] = frozenset()
         """The closers of the rows whose heads matched."""
-        self._unsearched: list[str] = []
-        """What came since a closer was looked for, behind what may be the beginning of one."""
+        self._recent = ""
+        """The last text that came, and what a closer may begin with before it."""
         self._closes = False
         """A closer came since it was read."""
         self._other_speaker = False
@@ -90,13 +87,9 @@ class Held:
         self.size += len(text)
         if self.size > self._most or not self._closers:
             return True
-        if not (self._closes or self.done):
-            self._unsearched.append(text)
-            if _MAY_CLOSE.search(text) is None:
-                return False
-            text = "".join(self._unsearched)
-            self._unsearched = [text[-_LONGEST_CLOSER:]]
-            self._closes = any(re.search(closer, text) for closer in self._closers)
+        self._recent = self._recent[-_LONGEST_CLOSER:] + text
+        if not (self._closes or self.done) and _MAY_CLOSE.search(text) is not None:
+            self._closes = any(re.search(closer, self._recent) for closer in self._closers)
         return self.size >= self._next and (self._closes or self.done != []) and not text.isspace()
 
     def read(self, *, final: bool) -> None:
@@ -113,8 +106,8 @@ class Held:
             if not final:
                 self._next = self.size + self.size // 2 + 64 if self._closers else 0
                 raise
-            spoils = not self._weak or self.done != []
-            raise NoCall(self._head_end(text, self._at), spoils=spoils) from None
+            end, spoils = self._head_end(text, self._at), not self._weak or self.done != []
+            raise NoCall(end - self._at, spoils=spoils) from None
         except NoCall as reason:
             reason.end -= self._at
             raise
@@ -131,23 +124,19 @@ class Held:
 
     def _goes_on(self, text: str, final: bool) -> bool:
         """Whether another call follows the last one and its tokens. Raises NoCall if something else does."""
-        at, other_speaker = skip_tokens(text, self._at)
+        end, other_speaker = skip_tokens(text, self._at)
         self._other_speaker = self._other_speaker or other_speaker
-        if at > self._at:
-            last = self.done[-1]
-            self.done[-1] = replace(last, raw=last.raw + text[self._at : at])
-            self._at = at
-        at = end_of(_SPACE, text, at)
+        last = self.done[-1]
+        self.done[-1] = replace(last, raw=last.raw + text[self._at : end])
+        self._at, at = end, end_of(_SPACE, text, end)
         if at == len(text):
             return False
-        if not final and len(text) - at < _SHORT and (_MAY_GO_ON.match(text, at) or text[at:] in BEGINNINGS):
+        if not final and may_begin(text[at : at + 256]):
             raise CutOff
-        if self.done[-1].format == "lfm2" and "Ok".startswith(text[at:].strip()):
-            if final:
-                return (
-                    False  # `<|tool_call_start|>[ls()]<|tool_call_end|>Ok`: LFM2 says it behind a call that it means
-                )
-            raise CutOff
+        if last.format == "lfm2" and "Ok".startswith(text[at:].strip()):
+            if not final:
+                raise CutOff
+            return False  # `<|tool_call_start|>[ls()]<|tool_call_end|>Ok`: LFM2 says it behind a call that it means
         if self._other_speaker or OPENER.match(text, at) is None:
             goes_on = REASONING_END.match(text, at) is not None or self._weak
             raise NoCall(at, spoils=self._other_speaker or not goes_on)
@@ -157,7 +146,7 @@ class Held:
         """Keep the call, or the list of calls, that begins here, with the wrappers before it."""
         begin = at = end_of(_SPACE, text, self._at) if self.done else self._at
         cut, matched, broken = False, False, self.done != []
-        rows = [*WEAK, *rows_at(text, at)] if self._weak and not self.done else rows_at(text, at)
+        rows = [*(WEAK if self._weak and not self.done else ()), *rows_at(text, at)]
         while True:
             for row in rows:
                 head = row.whole_head.match(text, at)
@@ -170,6 +159,8 @@ class Held:
                 except CutOff:
                     cut = True
                     continue
+                except ValueError:
+                    found = None
                 if found is not None:
                     self._keep(text, *found, row.format)
                     return
@@ -184,8 +175,8 @@ class Held:
         waits = not matched and not final and len(text) - begin < 2 * _HEAD_WITHIN and len(text) - at < _HEAD_WITHIN
         if cut or (waits and _HOPELESS.match(text, at if at > begin else head_end) is None):
             raise CutOff
-        long = at - begin > _HEAD_WITHIN  # so many wrappers have no call in them
-        raise NoCall(at if long else head_end, spoils=broken)
+        # So many wrappers have no call in them.
+        raise NoCall(at if at - begin > _HEAD_WITHIN else head_end, spoils=broken)
 
     def _keep(self, text: str, calls: list[ReadCall], end: int, format: str) -> None:
         raw, found = text[self._at : end], list[FoundCall]()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from ..mend import strict
 from ..mend.lexer import end_of, next_quote
 from ..mend.names import tool_that_fits
 from ..reasons import Refusal
-from .known import CutOff, ReadCall, WrittenTools, accepts
+from .known import CutOff, ReadCall, WrittenTools, accepts, put
 from .literals import decode_string as decode_python
 
 if TYPE_CHECKING:
@@ -49,26 +50,20 @@ def read_json(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -
     if written is not None and named is None and not written.strip(": ").isdigit():
         return None
     calls: list[ReadCall] = []
-    found: list[tuple[str, str]] | None
     while True:
         begin, at = at, end_of(_FENCE if written is None and "`" not in row.end else _SPACE, text, at)
         if written is not None and row.closer.match(text, at):
             found, end = [(written, "{}")], at
         else:
             outer = written is None and known.closers_may_be_missing and not (row.weak or row.keyed)
-            end = value_end(text, at, row.shut, final=final, outer=outer) or at
-            if written is None:
-                found = (keyed_calls_of if row.keyed else calls_of)(text[at:end])
-            else:
-                arguments = object_of(text[at:end])
-                found = [(written, arguments)] if arguments is not None and end > at else None
-        if not found:
-            return None
+            end = value_end(text, at, row.shut, final=final, outer=outer)
+            value = text[at:end]
+            found = [(written, object_of(value))] if written is not None else calls_of(value, keyed=row.keyed)
         for name, arguments in found:
             keys = keys_of(arguments)
             tool = known.resolve(name) if written is None else named or tool_that_fits(keys, known.tools)
             no_tool = tool is None and (row.weak or written is not None)
-            if keys is None or no_tool or not accepts(tool, keys, weak=row.weak):
+            if no_tool or not accepts(tool, keys, weak=row.weak):
                 return None
             calls.append((tool, arguments))
         if row.fenced or "`" in text[begin:at]:
@@ -82,78 +77,62 @@ def read_json(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -
         at = again.end()
 
 
-# What an object says.
+# What an object says. Raises ValueError where it says something else.
 
 
-def keyed_calls_of(text: str) -> list[tuple[str, str]] | None:
-    """The calls of objects whose keys are the names of tools: `[{"f": {…}}]`."""
-    members = [members_of(entry) if entry[:1] == "{" else None for entry in entries(text)]
-    found = [(name, object_of(value)) for each in members for name, value in (each or {}).items()]
-    calls = [(name, arguments) for name, arguments in found if arguments is not None]
-    return calls if all(members) and len(calls) == len(found) else None
-
-
-def calls_of(text: str) -> list[tuple[str, str]] | None:
-    """The names and arguments of an object or a list of objects; None if one of them is not a call."""
+def calls_of(text: str, *, keyed: bool = False) -> list[tuple[str, str]]:
+    """The names and arguments of an object or a list of objects. `keyed`: `[{"f": {…}}]`."""
+    if keyed:
+        return [(name, object_of(value)) for part in entries(text) for name, value in members_of(part).items()]
     if text[:1] in _QUOTES:
         text = decode_string(text).strip()
     if text[:1] == "{":
-        call = call_of(text)
-        members = (members_of(text) or {}) if call is None else {}
+        members = members_of(text)
         if list(members) != [LIST_KEY]:
-            return None if call is None else [call]
+            return [call_of(members)]
         text = members[LIST_KEY]
-    calls = [call_of(part) for part in entries(text)]
-    found = [call for call in calls if call is not None]
-    return found if found and len(found) == len(calls) else None
+    return [call_of(members_of(part)) for part in entries(text)]
 
 
-def call_of(text: str, depth: int = 0) -> tuple[str, str] | None:
-    """The name and the arguments of a call written as an object; None if it is not a call."""
-    found = members_of(text) if text[:1] == "{" and depth <= 2 else None
-    if found is None:
-        return None
-    written = [found[key] for key in ARGUMENT_KEYS if key in found]
-    for key in INNER_KEYS:
-        if found.get(key, "")[:1] == "{" and not any(k in found for k in ("name", "tool_name")):
-            return None if written else call_of(found[key], depth + 1)
-    if not found.keys() <= _OF_A_CALL:
-        return None  # `"execute": false` beside a call may mean that it must not run
+def call_of(members: Mapping[str, str], depth: int = 0) -> tuple[str, str]:
+    """The name and the arguments of a call written as an object with these members."""
+    written = [members[key] for key in ARGUMENT_KEYS if key in members]
+    inner = [members[key] for key in INNER_KEYS if members.get(key, "")[:1] == "{"]
+    if inner and not written and depth < 2 and members.keys().isdisjoint(("name", "tool_name")):
+        return call_of(members_of(inner[0]), depth + 1)
+    # `"execute": false` beside a call may mean that it must not run.
+    sound = members.keys() <= _OF_A_CALL
     for key, words in _ITS_WORDS.items():
-        if key in found and decode_string(found[key]).strip().lower() not in words:
-            return None
-    named = [key for key in NAME_KEYS if found.get(key, "")[:1] in ("'", '"') and found.get(key)]
-    names = {decode_string(found[key]) for key in named}
-    if len(names) != 1:
-        return None
-    if not written:
-        bare = all(key in named or key in OTHER_KEYS for key in found)
-        return (names.pop(), "{}") if bare else None
-    arguments = object_of(written[0])
-    if arguments is None or any(object_of(other) != arguments for other in written[1:]):
-        return None
-    return names.pop(), arguments
+        sound = sound and (key not in members or decode_string(members[key]).strip().lower() in words)
+    named = [key for key in NAME_KEYS if members.get(key, "").startswith(("'", '"'))]
+    names = {decode_string(members[key]) for key in named}
+    arguments = {object_of(value) for value in written} or {"{}"}
+    nothing_else = bool(written) or all(key in named or key in OTHER_KEYS for key in members)
+    if not (sound and nothing_else and len(names) == len(arguments) == 1):
+        raise ValueError
+    return names.pop(), arguments.pop()
 
 
-def object_of(value: str) -> str | None:
-    """The text of an object, decoded if it is in a string; `{}` for null and empty text, None for anything else."""
+def object_of(value: str) -> str:
+    """The text of an object, decoded if it is in a string; `{}` for null and empty text."""
     value = value.strip()
     for _ in range(2):
-        if value[:1] not in ("'", '"'):
-            break
-        value = decode_string(value).strip()
+        if value.startswith(("'", '"')):
+            value = decode_string(value).strip()
     if value in ("", "null", "None"):
         return "{}"
-    return value if value[:1] == "{" else None
+    if value[0] != "{":
+        raise ValueError
+    return value
 
 
-def keys_of(arguments: str) -> dict[str, Any] | None:
-    """The members of arguments; None if a name has two values, further inside too."""
+def keys_of(arguments: str) -> dict[str, Any]:
+    """The members of arguments. Raises ValueError if a name has two values, further inside too."""
     try:
-        value = strict.read(arguments, lax=True)
-    except Refusal:
-        return None
-    except ValueError:
+        value = strict.parsed(arguments, lax=True)
+    except Refusal as refusal:
+        raise ValueError from refusal
+    if isinstance(value, ValueError):
         return members_of(arguments, whole=False)
     return value if isinstance(value, dict) else {}
 
@@ -161,22 +140,24 @@ def keys_of(arguments: str) -> dict[str, Any] | None:
 # Where a value ends.
 
 
-def value_end(text: str, at: int, stop: re.Pattern[str] = _NO_STOP, *, final: bool, outer: bool) -> int | None:
-    """The index behind the value that begins at `at`; None if none begins there, or if a string has swallowed the
-    end of its call. A `stop` outside any string ends a value with unclosed brackets.
+def value_end(text: str, at: int, stop: re.Pattern[str] = _NO_STOP, *, final: bool, outer: bool) -> int:
+    """The index behind the value that begins at `at`. Raises ValueError if none begins there, or if a string has
+    swallowed the end of its call. A `stop` outside any string ends a value with unclosed brackets.
 
     `outer`: the value is the envelope of a call, whose own brackets may be missing at the end of the answer.
     """
     if at >= len(text):
         raise CutOff
     if text[at] not in "{[\"'":
-        return None
+        raise ValueError
     try:
         return _decode(text, at)[1]
     except (ValueError, RecursionError):
         pass
     end = _followed(text, at, stop, final, outer)
-    return None if stop.search(text, at, end) else end
+    if stop.search(text, at, end):
+        raise ValueError
+    return end
 
 
 def _followed(text: str, at: int, stop: re.Pattern[str], final: bool, outer: bool) -> int:
@@ -214,23 +195,24 @@ def _string_end(text: str, at: int, stop: re.Pattern[str], final: bool) -> int:
     raise CutOff
 
 
-def members_of(text: str, *, whole: bool = True) -> dict[str, str] | None:
-    """The members of an object, each with its text; None if a name has two values, or if one cannot be read.
-
-    Not `whole`: what stands behind a fault is left out.
+def members_of(text: str, *, whole: bool = True) -> dict[str, str]:
+    """The members of an object, each with its text. Raises ValueError if a name has two values, or if one cannot be
+    read. Not `whole`: what stands behind a fault is left out.
     """
+    if text[:1] != "{":
+        raise ValueError
     found: dict[str, str] = {}
     at = end_of(_BETWEEN, text, 1)
     while at < len(text) and text[at] != "}":
         end = _member_end(text, at) if text[at] in _QUOTES else end_of(_KEY, text, at)
         colon = _COLON.match(text, end)
         if colon is None or end == at:
-            return None if whole else found
+            if whole:
+                raise ValueError
+            break
         key = decode_string(text[at:end]) if text[at] in _QUOTES else text[at:end]
         end = _member_end(text, colon.end())
-        value = text[colon.end() : end].strip()
-        if found.setdefault(key, value) != value:
-            return None
+        put(found, key, text[colon.end() : end].strip())
         at = end_of(_BETWEEN, text, end)
     return found
 
@@ -244,15 +226,18 @@ def entries(text: str) -> list[str]:
     while at < len(text) and text[at] != "]" and (end := _member_end(text, at)) > at:
         found.append(text[at:end])
         at = end_of(_BETWEEN, text, end)
+    if not found:
+        raise ValueError
     return found
 
 
 def _member_end(text: str, at: int) -> int:
     try:
-        end = value_end(text, at, final=True, outer=False)
+        return value_end(text, at, final=True, outer=False)
     except CutOff:
         return len(text)
-    return end_of(_BARE, text, at) if end is None else end
+    except ValueError:
+        return end_of(_BARE, text, at)
 
 
 def decode_string(text: str) -> str:

@@ -80,12 +80,10 @@ def typed(raw: str, view: View | None) -> Any:
     return raw
 
 
-def with_one_value_each(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs. Raises Refusal if a name has two values: it has two readings."""
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        strict.put(found, key, value)
-    return found
+def put(found: dict[str, Any], key: str, value: Any) -> None:
+    """Add a value to an object. Raises ValueError if the name has another one: the object has two readings."""
+    if found.setdefault(key, value) != value:
+        raise ValueError
 
 
 def read(text: str) -> Any:

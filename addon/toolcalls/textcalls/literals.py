@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..mend.lexer import end_of
 from ..tools.schema import EVERY_TYPE
-from .known import CutOff, ReadCall, WrittenTools, accepts, read, typed, write
+from .known import CutOff, ReadCall, WrittenTools, accepts, put, read, typed, write
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -60,12 +60,8 @@ class _Bare(str):
 def read_python(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The calls of a list, or one a line, behind a head."""
     reader = _Reader(head.string, head.end())
-    try:
-        found = reader.calls()
-    except ValueError:
-        return None
     calls: list[ReadCall] = []
-    for written, values, named in found:
+    for written, values, named in reader.calls():
         tool = known.resolve(written.removesuffix(".call") if row.format == "llama3" else written)
         needed = tool.view.required if tool and tool.view else ()
         if values and tool is not None:
@@ -85,10 +81,7 @@ def read_gemma(row: Row, head: re.Match[str], known: WrittenTools, final: bool) 
     tool, reader = known.resolve(head["name"]), _Reader(head.string, head.end(), row)
     if tool is None:
         return None
-    try:
-        values = reader.value()
-    except ValueError:
-        return None
+    values = reader.value()
     view, arguments = tool.view, {}
     declared = view.properties if view else {}
     if any(type(before) is _Bare and key not in declared for (_, before), (key, _) in pairwise(values.items())):
@@ -220,7 +213,7 @@ class _Reader:
         named: dict[str, Any] = {}
         for _ in self._separated(")"):
             if (key := self._took(_KEYWORD)) is not None:
-                _set(named, key["name"], self.value())
+                put(named, key["name"], self.value())
             else:
                 values.append(self.value())
         if head["print"] and not self._took_mark(")"):
@@ -234,7 +227,7 @@ class _Reader:
             found: dict[str, Any] = {}
             for _ in self._separated("}"):
                 key = self._key()
-                _set(found, key, self.value(depth + 1))
+                put(found, key, self.value(depth + 1))
             return found
         bracket = "]" if self._took_mark("[") else ")" if self.row is None and self._took_mark("(") else ""
         if not bracket:
@@ -277,8 +270,3 @@ class _Reader:
         if self.row and self.row.shut.search(text) and "call:" not in text:
             raise ValueError  # a mark was forgotten, and the string has swallowed the end of its call
         return text
-
-
-def _set(found: dict[str, Any], key: str, value: Any) -> None:
-    if found.setdefault(key, value) != value:
-        raise ValueError  # a name has two values

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from ..reasons import Refusal
 from ..tools.check import View
 from ..tools.schema import ARRAY, OBJECT
 from .json_calls import decode_string
-from .known import CutOff, ReadCall, WrittenTools, accepts, arguments_of, same_key, typed, with_one_value_each, write
+from .known import CutOff, ReadCall, WrittenTools, accepts, arguments_of, put, same_key, typed, write
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -33,10 +32,7 @@ def read_elements(
     if end is None:
         raise CutOff
     parts = _TAG.split(head.string[head.end() : end.start()])
-    try:
-        values = _element(iter([*parts, "/", ""]), "", tool.view, 0)
-    except (ValueError, StopIteration, Refusal):
-        return None
+    values = _element(iter([*parts, "/", ""]), "", tool.view, 0)
     if any(same_key(key, values) for key in values) or not accepts(tool, values):
         return None
     return [(tool, arguments_of(tool, values))], end.end()
@@ -46,17 +42,17 @@ def _element(parts: Iterator[str], name: str, view: View | None, depth: int) -> 
     """What stands in an element: text, or elements, which are an object or a list. `parts`: what follows its opener,
     text and tags by turns, each tag as the slash of a closer and the name.
 
-    Raises ValueError where it is both, or where its schema takes neither an object nor a list.
+    Raises ValueError where it is both, where a tag is lost, or where its schema takes neither an object nor a list.
     """
     text, found = next(parts), list[tuple[str, Any]]()
-    while not next(parts):
+    while not next(parts, "/"):
         if text.strip() or depth > _DEPTH:
             raise ValueError
         key = next(parts)
         inner = (view.child(key) or view.item(0)) if view else None
         found.append((key, _element(parts, key, inner, depth + 1)))
         text = next(parts)
-    if next(parts) != name:
+    if next(parts, None) != name:
         raise ValueError
     if not found and depth:
         if _PIECE.search(text):
@@ -67,7 +63,10 @@ def _element(parts: Iterator[str], name: str, view: View | None, depth: int) -> 
     keys = {key for key, _ in found}
     if depth and len(keys) == 1 and (len(found) > 1 or keys == {"item"}):
         return [value for _, value in found]
-    return with_one_value_each(found)
+    values: dict[str, Any] = {}
+    for key, value in found:
+        put(values, key, value)
+    return values
 
 
 def read_arrows(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
@@ -86,6 +85,5 @@ def read_arrows(row: Row, head: re.Match[str], known: WrittenTools, final: bool)
         key, raw = argument[1], argument[2]
         child = tool.view.child(key) if tool.view else None
         value = decode_string(raw) if raw[0] in "\"'" else typed(raw, child)
-        if values.setdefault(key, value) != value:
-            return None
+        put(values, key, value)
     return [(tool, write(values))], end.end()

@@ -49,12 +49,8 @@ def _read_literal(
     row: Row, head: re.Match[str], known: WrittenTools, final: bool
 ) -> tuple[list[ReadCall], int] | None:
     """The call that a dictionary of Python is: `pprint` breaks its long strings."""
-    try:
-        value, end = read_value(head.string, head.end())
-    except ValueError:
-        return None
-    calls = calls_of(write(value))
-    return None if calls is None else ([(known.resolve(name), arguments) for name, arguments in calls], end)
+    value, end = read_value(head.string, head.end())
+    return [(known.resolve(name), arguments) for name, arguments in calls_of(write(value))], end
 
 
 _LITERAL = Row("literal", _read_literal, (), rf"(?={_OBJECT})", "")
@@ -133,7 +129,7 @@ def _calls_at(text: str, name: str, known: WrittenTools) -> tuple[set[str], int]
             head = row.whole_head.match(f"{text}\n." if row is _CODE else text, at)
             try:
                 reading = row.read(row, head, known, True) if head else None
-            except CutOff:
+            except (CutOff, ValueError):
                 continue
             calls, behind = reading or ((), 0)
             found |= {_key(arguments) for tool, arguments in calls if tool and tool.name == name}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import islice
 
 from ..sizes import MOST_ARGUMENTS, MOST_TAGS, MOST_WRITTEN, LimitReached, has_more_parts
@@ -36,46 +37,45 @@ _WEAK_SHOWS_WITHIN = 200
 """How much of a message shows that it is no call in a weak form."""
 
 
+@dataclass(slots=True, eq=False)
 class Search:
     """The search of one text of an answer."""
 
-    def __init__(
-        self,
-        tools: Tools,
-        *,
-        max_held: int = MAX_HELD,
-        declared: Tools | None = None,
-        texts: Callable[[], Iterable[str] | None] = tuple,
-        weak: bool = True,
-        whole: bool = False,
-        structure: Structure | None = None,
-        reasoning: bool = False,
-    ) -> None:
-        """`declared`: all tools of the request, if these are more. `texts`: what the model was given to read, None if
-        that is too much. `weak`: the message may be nothing but bare JSON and the like. `whole`: every format counts
-        only as the whole message.
+    tools: Tools
+    declared: Tools | None = None
+    """All tools of the request, if these are more."""
+    max_held: int = MAX_HELD
+    texts: Callable[[], Iterable[str] | None] = tuple
+    """What the model was given to read, None if that is too much."""
+    weak: bool = True
+    """The message may be nothing but bare JSON and the like."""
+    whole: bool = False
+    """Every format counts only as the whole message."""
+    reasoning: bool = False
+    """The text is a thought, whose last call counts even if others were weighed before."""
+    structure: Structure = field(default_factory=Structure)
+    """What is open behind the text that passed."""
+    off: bool = False
+    """Nothing is searched: all text passes."""
+    _suffix: str = ""
+    """The end of the text, if it may be the beginning of an opener."""
+    _gone: int = 0
+    """How much of it has passed already, because no call may begin there."""
+    _measured: int = 0
+    """The size from which what is held is measured again."""
+    _restarts: int = 0
+    _refused: bool = False
+    """A quoted head came last, and nothing but white space behind it: what it wraps is quoted as well."""
+    _held: Held | None = None
+    """The text from a head on."""
+    _known: WrittenTools = field(init=False)
+    _starts: bool = field(init=False)
+    """The message begins here, so a weak format may follow."""
 
-        `structure`: what is open behind the text before. `reasoning`: the text is a thought, whose last call counts
-        even if others were weighed before.
-        """
-        self._known = WrittenTools(tools, declared)
-        self._texts, self._max_held, self._weak, self._whole = texts, max_held, weak, whole
-        self.structure = structure or Structure()
-        """What is open behind the text that passed."""
-        self._reasoning = reasoning
-        self.off = len(tools) == 0
-        """Nothing is searched: all text passes."""
-        self._suffix = ""
-        """The end of the text, if it may be the beginning of an opener."""
-        self._gone = self._measured = 0
-        """How much of it has passed already, because no call may begin there."""
-        self._starts = weak and not self.off and self.structure.begins_message
-        """The message begins here, so a weak format may follow."""
-        self._restarts = 0
-        self._refused = False
-        """A quoted head came last, and nothing but white space behind it: what it wraps is quoted as well."""
-        self._held: Held | None = None
-        """The text from a head on."""
+    def __post_init__(self) -> None:
+        self._known = WrittenTools(self.tools, self.declared)
+        self.off = len(self.tools) == 0
+        self._starts = self.weak and not self.off and self.structure.begins_message
 
     # What the answer asks.
 
@@ -154,28 +154,29 @@ class Search:
     def _search(self, text: str, out: list[str], *, final: bool = False) -> bool:
         """Pass text up to a head that is not quoted, which is held from then on: True; or up to a suffix that may be
         the beginning of one."""
-        text, self._suffix, at, known = self._suffix + text, "", 0, self._gone
+        text, self._suffix, at, gone = self._suffix + text, "", 0, self._gone
         sure = len(text) - (0 if final else LONGEST)
         while at < len(text):
             if self._starts:
                 begin = len(text) - len(text[at:].lstrip())
                 self._pass(text[at:begin], out)
                 at = begin
-                may_be = self._may_be_weak(text[at : at + _WEAK_SHOWS_WITHIN], final)
-                if may_be is None:
+                start = text[at : at + _WEAK_SHOWS_WITHIN]
+                may_be = start and self.structure.may_begin() and may_be_weak(start, self._known)
+                if (may_be is None or not start) and not final and len(start) < _WEAK_SHOWS_WITHIN:
                     self._suffix = text[at:]
                     return False
                 self._starts = False
                 if may_be:
-                    self._held = Held(self._known, text[at:], self._max_held, weak=True)
+                    self._held = Held(self._known, text[at:], self.max_held, weak=True)
                     return True
             match = OPENER_OR_END.search(text, at)
             if match is None or (match.start() >= sure and match.start() >= _suffix_of(text)):
                 break
             self._pass(text[at : match.start()], out)
             at, opener = match.start(), match[0]
-            if at >= known and opener not in ENDS and self._may_begin(opener):
-                self._held = Held(self._known, text[at:], self._max_held)
+            if at >= gone and opener not in ENDS and self._may_begin(opener):
+                self._held = Held(self._known, text[at:], self.max_held)
                 return True
             self._pass(opener, out)
             at = match.end()
@@ -183,14 +184,14 @@ class Search:
                 self._refused = opener not in _NO_WRAPPERS
                 continue
             self._refused = False
-            if self._weak and self._restarts < _MOST_RESTARTS:
+            if self.weak and self._restarts < _MOST_RESTARTS:
                 self._restarts += 1
                 self._starts = True
         end = max(at, len(text) if final else _suffix_of(text))
         for begin in _starts(text, end):
             self._pass(text[at:begin], out)
             at = begin
-            if at >= known and self._may_begin(text[at:]):
+            if at >= gone and self._may_begin(text[at:]):
                 break
         else:
             self.off = self.off or final  # what it leaves open quotes nothing any more
@@ -198,13 +199,6 @@ class Search:
             at = len(text)
         self._suffix, self._gone = text[end:], at - end
         return False
-
-    def _may_be_weak(self, text: str, final: bool) -> bool | None:
-        """Whether the message may be a call in a weak form; None if too little of it has arrived."""
-        may_be = text and self.structure.may_begin() and may_be_weak(text, self._known)
-        if not text or may_be is None:
-            return None if not final and len(text) < _WEAK_SHOWS_WITHIN else False
-        return may_be is True
 
     def _may_begin(self, opener: str) -> bool:
         """Whether a call may begin here, with this opener or with one that begins like this."""
@@ -214,7 +208,7 @@ class Search:
         word = opener if opener[0].isalpha() or opener in AT_LINE else ""
         if not self.structure.may_begin(special=special, word=word):
             return False
-        return not self._whole or self.structure.begins_message
+        return not self.whole or self.structure.begins_message
 
     # Text that is held.
 
@@ -228,11 +222,15 @@ class Search:
         end, spoils, whole = 0, False, False
         try:
             if held.size > self._measured:
-                self._measure(held)
+                self._measured = held.size + held.size // 2
+                text = held.rest
+                heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
+                if has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or any(True for _ in heads):
+                    raise LimitReached
             held.read(final=calls is not None)
             if calls is None:
                 return None
-            if not any(was_read(call.name, call.arguments, self._texts(), self._known) for call in held.done):
+            if not any(was_read(call.name, call.arguments, self.texts(), self._known) for call in held.done):
                 calls += held.done
                 self._held = None
                 return held.rest
@@ -250,19 +248,11 @@ class Search:
             structure.add_calls(passed)
         else:
             structure.add(passed)
-        if spoils and not self._reasoning:
+        if spoils and not self.reasoning:
             structure.spoil()
         self._held = None
         out.append(passed)
         return rest[end:]
-
-    def _measure(self, held: Held) -> None:
-        """Raises LimitReached where more is held than is read; it is measured when it has grown by half."""
-        self._measured = held.size + held.size // 2
-        text = held.rest
-        heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
-        if has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or next(heads, None) is not None:
-            raise LimitReached
 
 
 def _starts(text: str, at: int) -> Iterator[int]:

@@ -20,6 +20,7 @@ from ..tools.check import View
 from ..tools.declared import Tool
 from ..tools.schema import STRING
 from .known import CutOff, ReadCall, WrittenTools, accepts, arguments_of, read, same_key, typed
+from .tokens import skip_tokens
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -213,7 +214,8 @@ def _flat(
             return None
     wrapped = ended or not row.bare or text[: head.start()].rstrip().endswith(">")
     stands = reading.key is None and reading.values and closed and wrapped
-    return reading if stands and (known.in_a_page or row.ends_at(text, reading.at)) else None
+    ends = known.in_a_page or not text[skip_tokens(text, reading.at)[0] :].strip()
+    return reading if stands and ends else None
 
 
 def _fits(view: View | None, key: str, value: str) -> bool:

@@ -16,9 +16,8 @@ _MEMBER = re.compile(
     r"[{,]\s*[\"'](?P<key>\w*)(?:[\"']\s*(?P<colon>:\s*(?:[\"'](?P<word>[^\"'\\]*)(?P<closed>[\"'])?)?)?)?"
 )
 _BRACE = re.compile(r"(?:\[\s*)?(?:\{\s*(?:[\"']|\Z)|\Z)")
-_LISTED = re.compile(r"\[\s*(?P<name>[^\W\d][\w.]*)(?P<open>\()?")
-_CODE = re.compile(r"(?:print\()?(?P<name>[\w.]*)")
-_WORD = re.compile(r"(?P<name>[\w.-]*(?::[\w.-]*)?)")
+_CODE = re.compile(r"(?:\[\s*(?=[^\W\d])|print\()?(?P<name>[\w.]*)(?P<open>\()?")
+_WORD = re.compile(r"[\w.-]*(?::[\w.-]*)?")
 _WORDS = ("functools", "call:", "print")
 
 
@@ -32,19 +31,19 @@ def may_be_weak(text: str, known: WrittenTools) -> bool | None:
         if info not in _LANGUAGES or arrived:
             return None if info in _LANGUAGES else False
         text = text[fence.end() :]
+    code = _CODE.match(text)
+    listed = text[0] == "[" and code is not None and code["name"] != ""
+    if code is not None and (listed or (fence is not None and fence["info"] == "tool_code" and text[0] not in "{[")):
+        if code["open"] is None and code.end() < len(text):
+            return False
+        begins = declared_of(known.tools).begins(code["name"]) or "print(".startswith(text)
+        return (code["open"] is not None or None) if begins else False
     if text[0] in "{[":
         return _object(text, known)
-    if fence is not None:
-        return _code(text, known) if fence["info"] == "tool_code" else False
-    return _word(text, known) if text[0].isalpha() or text[0] == "_" else False
+    return _word(text, known) if fence is None and (text[0].isalpha() or text[0] == "_") else False
 
 
 def _object(text: str, known: WrittenTools) -> bool | None:
-    if (listed := _LISTED.match(text)) is not None:
-        arrived = listed["open"] is not None
-        if (listed.end() == len(text) or arrived) and declared_of(known.tools).begins(listed["name"]):
-            return arrived or None
-        return False
     if _BRACE.match(text) is None:
         return False
     for member in _MEMBER.finditer(text):
@@ -63,17 +62,9 @@ def _object(text: str, known: WrittenTools) -> bool | None:
     return None
 
 
-def _code(text: str, known: WrittenTools) -> bool | None:
-    found = _CODE.match(text)
-    if found is None or found.end() == len(text):
-        begins = found is not None and declared_of(known.tools).begins(found["name"])
-        return None if begins or "print(".startswith(text) else False
-    return text[found.end()] == "(" and declared_of(known.tools).begins(found["name"])
-
-
 def _word(text: str, known: WrittenTools) -> bool | None:
-    found = _WORD.match(text)
-    word, rest = (found[0], text[found.end() :]) if found else ("", text)
+    word = _WORD.match(text)[0]  # type: ignore[index]  # it matches nothing, too
+    rest = text[len(word) :]
     if not rest:
         possible = any(each.startswith(word) or word.startswith("call:") for each in _WORDS)
         return None if possible or any(tool.name.startswith(word) for tool in known.tools) else False
