@@ -37,6 +37,8 @@ class Toolfix:
         self.reporter = Reporter(self.settings)
         self.http = HttpFlows(self.settings, self.reporter, refusals, ReasoningMemory())
         self.websockets = WebSocketFlows(self.settings, self.reporter, refusals, self.http.all_held)
+        self.addons = [self.http, self.websockets]
+        """What follows the beginning of a flow: mitmproxy calls their hooks too."""
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
 
     # Options
@@ -113,26 +115,11 @@ class Toolfix:
             return
         protocol = protocol_of(flow.request.path)
         if protocol is not None and self._is_ours(flow, "POST"):
-            self.http.request(flow, protocol)
-
-    def responseheaders(self, flow: http.HTTPFlow) -> None:
-        self.http.response_headers(flow)
-
-    def response(self, flow: http.HTTPFlow) -> None:
-        self.http.response(flow)
-
-    def error(self, flow: http.HTTPFlow) -> None:
-        self.http.error(flow)
+            self.http.start(flow, protocol)
 
     def websocket_start(self, flow: http.HTTPFlow) -> None:
         if protocol_of(flow.request.path) == "responses" and self._is_ours(flow, "GET"):
             self.websockets.start(flow)
-
-    def websocket_message(self, flow: http.HTTPFlow) -> None:
-        self.websockets.message(flow)
-
-    def websocket_end(self, flow: http.HTTPFlow) -> None:
-        self.websockets.end(flow)
 
 
 addons = [Toolfix()]

@@ -42,8 +42,8 @@ def thinks(addon: Toolfix, flow: http.HTTPFlow, stream: bool = True) -> None:
     message = {"role": "assistant", "content": None, "reasoning_content": "I look.", "tool_calls": [CALL]}
     body = {"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]}
     answered(flow, content=json.dumps(body).encode())
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
 
 
 def went_up(flow: http.HTTPFlow) -> list[Json]:
@@ -67,8 +67,8 @@ def test_a_host_that_refuses_it_gets_what_the_client_sent(addon: Toolfix, contex
     flow = send(addon, HISTORY)
     said = {"error": {"message": "property 'reasoning_content' is unsupported", "type": "invalid_request_error"}}
     answered(flow, status=400, content=json.dumps(said).encode(), content_type="application/json")
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
     assert went_up(send(addon, HISTORY)) == HISTORY
 
 
@@ -111,8 +111,8 @@ def test_a_call_that_the_server_could_not_read_reaches_the_client(
     flow = asked("api.groq.com", stream=stream)
     addon.request(flow)
     response = answered(flow, status=400, content=json.dumps(FAILED).encode(), content_type="application/json")
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
     assert response.status_code == 200
     assert response.headers["content-type"] == ("text/event-stream" if stream else "application/json")
     assert b'"name":"Bash"' in (response.content or b"")
@@ -132,8 +132,8 @@ def test_an_error_that_quotes_no_call_and_one_that_is_only_observed_stay(
         flow = asked("api.groq.com")
         addon.request(flow)
         response = answered(flow, status=429, content=json.dumps(error).encode(), content_type="application/json")
-        addon.responseheaders(flow)
-        addon.response(flow)
+        addon.http.responseheaders(flow)
+        addon.http.response(flow)
         assert response.status_code == 429
         assert response.content == json.dumps(error).encode()
 

@@ -112,13 +112,13 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
         fields["content-length"] = str(sum(map(len, pieces)))
     headers = http.Headers([(name.encode(), text.encode()) for name, text in fields.items()])
     response = flow.response = tutils.tresp(status_code=recording.flow["status"], headers=headers, content=None)
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     stream: Any = response.stream
     if callable(stream):
         out = [sent for chunk in [*pieces, b""] for sent in stream(chunk)]
     else:
         response.raw_content = b"".join(pieces)
-    addon.response(flow)
+    addon.http.response(flow)
     if not callable(stream):
         out = [response.raw_content or b""]
     stream = ours.stream
@@ -187,9 +187,9 @@ def talk(recording: store.Recording, mode: str) -> tuple[list[str], list[str]]:
         for number, text in enumerate([json.dumps(create), *events(recording.before)]):
             message = websocket.WebSocketMessage(Opcode.TEXT, number == 0, text.encode())
             flow.websocket.messages.append(message)
-            addon.websocket_message(flow)
+            addon.websockets.websocket_message(flow)
             out.append("(dropped)" if message.dropped else message.text)
-        addon.websocket_end(flow)
+        addon.websockets.websocket_end(flow)
         return out, heard.lines
 
 

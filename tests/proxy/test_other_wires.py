@@ -50,10 +50,10 @@ def test_a_document_of_gemini_is_mended_at_once(addon: Toolfix) -> None:
     flow = gemini(f"{GEMINI}:generateContent")
     addon.request(flow)
     response = answered(flow, content_type="application/json")
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert not response.stream
     response.content = json.dumps(CALL).encode()
-    addon.response(flow)
+    addon.http.response(flow)
     assert b'"args":{"command":"ls"}' in (response.content or b"")
 
 

@@ -80,12 +80,12 @@ def callable_of(response: http.Response) -> Callable[[bytes], list[bytes]]:
 
 def play(addon: Toolfix, flow: http.HTTPFlow, chunks: list[bytes]) -> list[bytes]:
     """Run a streamed response through the hooks as mitmproxy does."""
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert flow.response is not None
     stream = callable_of(flow.response)
     out = [stream(chunk) for chunk in [*chunks, b""]]
     assert all(isinstance(pieces, list) and b"" not in pieces for pieces in out), "an empty chunk ends the response"
-    addon.response(flow)
+    addon.http.response(flow)
     return [piece for pieces in out for piece in pieces]
 
 
@@ -283,10 +283,10 @@ def test_a_request_that_cannot_be_read_is_ours_and_not_streamed(
     flow = asked(content=content)
     addon.request(flow)
     response = answered(flow)
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert not response.stream
     response.content = b"".join(events())
-    addon.response(flow)
+    addon.http.response(flow)
     assert b'{\\"command\\":\\"ls\\"}' in (response.content or b"")
 
 
@@ -310,7 +310,7 @@ def test_framing_headers_suit_the_client(
     flow = asked(http_version=client)
     addon.request(flow)
     response = answered(flow, version=upstream, content_encoding="gzip", **framing)
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert callable(response.stream)
     assert response.headers.get("transfer-encoding", "") == ("chunked" if chunked else "")
     assert "content-length" not in response.headers
@@ -325,7 +325,7 @@ def test_observing_leaves_every_header(addon: Toolfix, context: taddons.context)
     assert flow.request.headers["accept-encoding"] == "gzip, br"
     response = answered(flow, content_length="7", content_encoding="identity")
     before = response.headers.copy()
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert callable(response.stream)
     assert response.headers == before
 
@@ -347,11 +347,11 @@ def test_what_is_streamed_and_not_mended_passes_as_it_came_and_is_kept_for_the_v
     addon.request(flow)
     response = answered(flow, **{"content_length": "7", **response_})
     before = response.headers.copy()
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert callable(response.stream)
     out = [sent for chunk in (b"abc", b"", b"defg", b"") for sent in response.stream(chunk)]
     assert out == [b"abc", b"defg"], "no empty chunk: it would end the response"
-    addon.response(flow)
+    addon.http.response(flow)
     assert response.headers == before
     assert response.raw_content == b"abcdefg"
     assert flow not in addon.http.open
@@ -361,7 +361,7 @@ def test_a_short_error_is_not_streamed_for_it_may_quote_a_call(addon: Toolfix, c
     flow = asked()
     addon.request(flow)
     response = answered(flow, status=400, content_length="1048576")
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert not response.stream
 
 
@@ -369,11 +369,11 @@ def test_of_what_is_not_mended_no_more_is_kept_than_of_what_is(addon: Toolfix, c
     flow = asked()
     addon.request(flow)
     response = answered(flow, status=500)
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert callable(response.stream)
     for _ in range(3):
         response.stream(b"x" * MAX_KEPT_UNOBSERVED)
-    addon.response(flow)
+    addon.http.response(flow)
     assert response.raw_content is None
 
 
@@ -410,7 +410,7 @@ def test_what_is_not_streamed_keeps_its_headers(
     addon.request(flow)
     response = answered(flow, **{"content_length": "7", **response_})
     before = response.headers.copy()
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert not response.stream
     assert response.headers == before
 
@@ -504,8 +504,8 @@ def test_a_whole_document_is_mended(addon: Toolfix, context: taddons.context) ->
     flow = asked(stream=False)
     addon.request(flow)
     response = answered(flow, content=document(), content_type="application/json")
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
     message = json.loads(response.content or b"")["choices"][0]
     assert message["message"]["tool_calls"][0]["function"]["arguments"] == '{"command":"ls"}'
     assert message["finish_reason"] == "tool_calls"
@@ -519,8 +519,8 @@ def test_a_document_without_a_defect_keeps_its_bytes_and_headers(addon: Toolfix,
     body = b' {"choices": [{"index": 0, "message": {"content": "x"}, "finish_reason": "stop"}]}\n'
     response = answered(flow, content=body, content_type="application/json", content_length=str(len(body)))
     before = response.headers.copy()
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
     assert response.raw_content == body
     assert response.headers == before
 
@@ -530,8 +530,8 @@ def test_a_stream_that_is_here_already_is_mended_in_one_piece(addon: Toolfix, co
     flow = asked()
     addon.request(flow)
     response = answered(flow, content=b"".join(events()))
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
     assert b'"arguments":"{\\"command\\":\\"ls\\"}"' in (response.content or b"")
 
 
@@ -543,11 +543,11 @@ def test_a_broken_connection_leaves_nothing_behind(
     addon.request(flow)
     if when != "before the answer":
         response = answered(flow)
-        addon.responseheaders(flow)
+        addon.http.responseheaders(flow)
         for chunk in events()[:2] if when == "in the call" else []:
             callable_of(response)(chunk)
     assert (addon.http.all_held.total > 0) == (when == "in the call")
-    addon.error(flow)
+    addon.http.error(flow)
     assert not addon.http.open and not addon.http.all_held.total
     assert ("the connection broke while a tool call was held" in caplog.text) == (when == "in the call")
 
@@ -556,7 +556,7 @@ def test_a_flow_that_is_forgotten_by_mitmproxy_is_forgotten_by_us(addon: Toolfix
     flow = asked()
     addon.request(flow)
     callable_of_a_call = answered(flow)
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     callable_of(callable_of_a_call)(b"".join(events()[:2]))
     assert len(addon.http.open) == 1 and addon.http.all_held.total
     del flow, callable_of_a_call
@@ -567,9 +567,9 @@ def test_a_flow_that_is_forgotten_by_mitmproxy_is_forgotten_by_us(addon: Toolfix
 def test_hooks_of_flows_that_are_not_ours_do_nothing(addon: Toolfix, context: taddons.context) -> None:
     flow = asked("bank.example")
     response = answered(flow, content=document())
-    addon.responseheaders(flow)
-    addon.response(flow)
-    addon.error(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
+    addon.http.error(flow)
     assert response.content == document()
 
 
@@ -607,7 +607,7 @@ def test_an_answer_that_was_arriving_when_recording_was_turned_on_is_recorded_wi
     flow = asked()
     addon.request(flow)
     answered(flow)
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert flow.response is not None
     stream = callable_of(flow.response)
     first, *others = events()
@@ -615,7 +615,7 @@ def test_an_answer_that_was_arriving_when_recording_was_turned_on_is_recorded_wi
     context.configure(addon, toolfix_record=str(tmp_path / "recordings"))
     for chunk in others:
         stream(chunk)
-    addon.response(flow)
+    addon.http.response(flow)
     addon.done()
     (recording,) = (tmp_path / "recordings").iterdir()
     assert (recording / "before.sse").read_bytes() == b"".join(events())
@@ -673,10 +673,10 @@ def test_an_answer_of_ollama_that_is_not_streamed_is_mended_at_once(addon: Toolf
     flow = asked_ollama(stream=False)
     addon.request(flow)
     response = answered(flow, content_type="application/json; charset=utf-8")
-    addon.responseheaders(flow)
+    addon.http.responseheaders(flow)
     assert not response.stream
     response.content = ollama_line(OLLAMA_CALL, done_reason="stop").rstrip()
-    addon.response(flow)
+    addon.http.response(flow)
     assert b'"arguments":{"command":"ls"}' in (response.content or b"")
 
 

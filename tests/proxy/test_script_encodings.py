@@ -76,8 +76,8 @@ def test_an_answer_that_inflates_as_a_whole_passes_as_it_came(
     addon.request(flow)
     response = answered(flow, content=bomb, content_encoding=name)
     tracemalloc.start()
-    addon.responseheaders(flow)
-    addon.response(flow)
+    addon.http.responseheaders(flow)
+    addon.http.response(flow)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200 * MIB
@@ -95,11 +95,11 @@ def test_a_stream_that_inflates_is_cut_off_and_the_log_says_so(mode: str, caplog
         flow = asked()
         addon.request(flow)
         response = answered(flow, content_encoding="gzip")
-        addon.responseheaders(flow)
+        addon.http.responseheaders(flow)
         stream = callable_of(response)
         first, bomb = gzip.compress(events()[0]), BOMBS["gzip"]()
         out = b"".join(piece for chunk in (first, bomb, b"") for piece in stream(chunk))
-        addon.response(flow)
+        addon.http.response(flow)
         assert (out.rstrip(b"\0") if mode == "repair" else out) == (events()[0] if mode == "repair" else first + bomb)
         assert "bytes of gzip decompress to more than 8 MiB" in caplog.text
         assert ("was cut off" in caplog.text) == (mode == "repair")

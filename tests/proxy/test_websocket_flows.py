@@ -37,7 +37,7 @@ def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
 
     def send(text: str, *, from_client: bool = False) -> list[str]:
         flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, from_client, text.encode()))
-        flows.message(flow)
+        flows.websocket_message(flow)
         return delivered(flow.websocket.messages[-1])
 
     send(json.dumps({"type": "response.create", **json.loads(PROTOCOLS["responses"].request())}), from_client=True)
@@ -63,14 +63,14 @@ def test_a_socket_passes_what_comes_if_the_process_holds_enough() -> None:
     flows.start(flow)
     create = {"type": "response.create", **json.loads(PROTOCOLS["responses"].request())}
     flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, True, json.dumps(create).encode()))
-    flows.message(flow)
+    flows.websocket_message(flow)
     for raw in PROTOCOLS["responses"].write("", BROKEN):
         said = sse.read_event(raw).data or ""
         flow.websocket.messages.append(WebSocketMessage(Opcode.TEXT, False, said.encode()))
-        flows.message(flow)
+        flows.websocket_message(flow)
         if "response.created" not in said:
             assert delivered(flow.websocket.messages[-1]) == [said]
-    flows.end(flow)
+    flows.websocket_end(flow)
     assert held.total == 10**12
 
 
@@ -85,5 +85,5 @@ def test_mitmproxy_keeps_the_messages_of_a_socket_only_if_somebody_looks_at_them
         messages.clear()
         for number in range(10):
             messages.append(WebSocketMessage(Opcode.TEXT, False, b"%d" % number))
-            flows.message(flow)
+            flows.websocket_message(flow)
         assert len(messages) == kept and messages[-1].content == b"9"

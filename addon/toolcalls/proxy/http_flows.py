@@ -54,6 +54,8 @@ flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
 
 
 class HttpFlows:
+    """The hooks of a flow behind its beginning, which the script chooses."""
+
     def __init__(
         self, settings: Settings, reporter: Reporter, refusals: Refusals, reasoning: ReasoningMemory
     ) -> None:
@@ -70,7 +72,7 @@ class HttpFlows:
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
-    def request(self, flow: http.HTTPFlow, protocol: str) -> None:
+    def start(self, flow: http.HTTPFlow, protocol: str) -> None:
         """Read a request, and mend it before it is sent."""
         if flow.request.stream:
             limit = getattr(ctx.options, "stream_large_bodies", None)
@@ -104,7 +106,7 @@ class HttpFlows:
                 # mitmproxy compresses it again, as the request's header says.
                 flow.request.content = changed.body
 
-    def response_headers(self, flow: http.HTTPFlow) -> None:
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
         """Decide whether the response is mended while it streams, passes, or is mended as a whole."""
         state, response = self.open.get(flow), flow.response
         if response is None or response.raw_content is not None:

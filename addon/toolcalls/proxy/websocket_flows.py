@@ -78,7 +78,7 @@ class WebSocketFlows:
             self._settings.recorder.begin(state.exchange)
         report.calls(())
 
-    def message(self, flow: http.HTTPFlow) -> None:
+    def websocket_message(self, flow: http.HTTPFlow) -> None:
         """Take a message of either side, and send what it becomes."""
         messages = flow.websocket.messages if flow.websocket else []
         if not self._settings.bodies_are_wanted:
@@ -134,7 +134,7 @@ class WebSocketFlows:
             del socket.outcomes[state.reported :]
         state.reported = len(socket.outcomes)
 
-    def end(self, flow: http.HTTPFlow) -> None:
+    def websocket_end(self, flow: http.HTTPFlow) -> None:
         state = self._sockets.pop(flow, None)
         if state is not None:
             self._all_held.release(flow)
