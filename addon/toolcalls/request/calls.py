@@ -24,9 +24,6 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a JSON value")
 
 
-_read = json.JSONDecoder(parse_constant=_no_constant).decode
-
-
 known_keys: dict[int, frozenset[str]] = {}
 """The keys of argument texts, by hash, because every request contains the whole history again."""
 
@@ -37,7 +34,7 @@ def keys_of(written: str) -> frozenset[str] | None:
     if known is not None:
         return known
     try:
-        value = _read(written)
+        value = json.loads(written, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         return None
     if type(value) is not dict:

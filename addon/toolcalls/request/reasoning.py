@@ -137,9 +137,11 @@ class ReasoningSession:
             known = self.memory.turns.get(key)
             if known is not None and not known.unknown:
                 self._give_back(known, said, split, history)
-            elif not said.is_whole and (said.number > conversation.last_user or said.calls):
+                split = []
+                continue
+            if not said.is_whole and (said.number > conversation.last_user or said.calls):
                 unknown.append(said.number)
-            split = [] if said.calls or (known is not None and not known.unknown) else [*split, said]
+            split = [] if said.calls else [*split, said]
         self._fill(unknown, conversation.last_user, messages, support)
         if not support.takes_empty:
             self.given_back = {
