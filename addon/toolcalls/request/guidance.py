@@ -120,7 +120,8 @@ def mend_results(turn: Turn, history: History, change: Change) -> None:
 
 def _sentence(result: PastResult, change: Change) -> str:
     """Why the call of a result was refused or failed, and what to do; empty if it was not, or the result says so."""
-    option, failed, content = change.policy.retry_guidance, result.body.get("is_error"), result.content
+    call, content = result.call, result.content
+    option, failed = change.policy.retry_guidance, result.body.get("is_error")
     # What the client calls a success never gets a sentence about the arguments.
     guides = option is not False and failed is not False
     reason = change.refusals.get(result.id)
@@ -131,10 +132,11 @@ def _sentence(result: PastResult, change: Change) -> str:
         if guides and (option is True or of_arguments or _is_refusal(content)):
             return rewrite("" if known else reason)
         return "" if known else f"{OURS}was refused: {reason}; send the call again."
-    lacks = _lacking(result.call, change) if guides else ""
-    if guides and (
-        (lacks and (option is True or failed)) or (_is_refusal(content) and not _ran(result.call, change))
-    ):
+    if not guides:
+        return ""
+    lacks = _lacking(call, change) if call is not None else ""
+    refuses = _is_refusal(content) and not (call is not None and _ran(call, change))
+    if refuses or (lacks and (option is True or failed)):
         words = rewrite(lacks)
     elif lacks:
         why = f"{OURS}does not fit its schema: {lacks.rstrip('.')}."
@@ -150,10 +152,10 @@ def _is_refusal(content: object) -> bool:
     return bool(texts) and _REFUSAL.fullmatch(texts[0].strip()) is not None
 
 
-def _ran(call: PastCall | None, change: Change) -> bool:
+def _ran(call: PastCall, change: Change) -> bool:
     """Whether a shell can take the call: its result is then what some program printed, whatever it looks like."""
-    tool = change.tools.get(call.name) if call is not None and isinstance(call.name, str) else None
-    if call is None or tool is None or tool.prepared is None or not tool.shell_like:
+    tool = change.tools.get(call.name) if isinstance(call.name, str) else None
+    if tool is None or tool.prepared is None or not tool.shell_like:
         return False
     given = change.meant(call.arguments)
     try:
@@ -162,12 +164,11 @@ def _ran(call: PastCall | None, change: Change) -> bool:
         return False
 
 
-def _lacking(call: PastCall | None, change: Change) -> str:
+def _lacking(call: PastCall, change: Change) -> str:
     """What a call lacks by its declared schema, or why it was sent to the invalid tool; empty if nothing."""
-    name = call.name if call is not None and call.key else None
-    if call is None or not isinstance(name, str) or not change.touches(name):
+    name, given = call.name, call.arguments
+    if not call.key or not isinstance(name, str) or not change.touches(name):
         return ""
-    given = call.arguments
     if name == change.invalid:
         error = (change.meant(given) or {}).get("error")
         return error if isinstance(error, str) else ""
