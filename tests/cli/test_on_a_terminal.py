@@ -51,18 +51,18 @@ def test_input_from_a_terminal_is_asked_for_and_the_output_ends_its_line(
     assert screen.endswith(out)
 
 
-def test_lines_to_paste_begin_with_the_command_that_was_started(tmp_path: Path) -> None:
-    words = ["doctor", "--no-probe", "--confdir", str(tmp_path / "conf")]
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+def test_lines_to_paste_begin_with_the_command_that_was_started() -> None:
+    environ = {"PATH": os.environ["PATH"]}
 
-    def fix(*command: str, **more: str) -> str:
+    def said(*command: str, **more: str) -> str:
         done = subprocess.run(
-            [*command, *words], cwd=ROOT, env={**environ, **more}, capture_output=True, text=True, check=False
+            [*command, "run"], cwd=ROOT, env={**environ, **more}, capture_output=True, text=True, check=False
         )
-        return next(line for line in done.stdout.splitlines() if "env > /dev/null" in line).strip()
+        return done.stderr.splitlines()[-1]
 
-    assert fix("scripts/toolfix") == "fix: scripts/toolfix env > /dev/null"
-    assert fix(sys.executable, "-m", "toolcalls.cli", PYTHONPATH=str(ADDON)) == "fix: toolfix env > /dev/null"
+    asked = "Error: name the command to run:"
+    assert said("scripts/toolfix") == f"{asked} scripts/toolfix run -- claude"
+    assert said(sys.executable, "-m", "toolcalls.cli", PYTHONPATH=str(ADDON)) == f"{asked} toolfix run -- claude"
 
 
 def test_the_list_of_commands_fits_80_columns(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_port_that_is_taken_is_one_sentence(words: list[str], confdir: Path) -
             check=False,
         )
     assert done.returncode == 1
-    assert f"toolfix: port {port} is taken: name another with --port.\n" in done.stderr
+    assert f"toolfix: port {port} cannot be used (address already in use): name another with --port.\n" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -295,7 +295,9 @@ def test_a_port_that_is_taken_is_one_sentence(run: Run) -> None:
         result = run("echo", "never", options=("--port", str(port)))
     assert result.returncode == 125
     assert result.stdout == ""
-    assert result.stderr == f"toolfix: port {port} is taken: leave --port out for a free one, or name another.\n"
+    why = "address already in use"
+    advice = "leave --port out for a free one, or name another."
+    assert result.stderr == f"toolfix: port {port} cannot be used ({why}): {advice}\n"
 
 
 def test_a_bad_option_is_one_sentence(run: Run) -> None:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Literal
 
 import click
+from cryptography import x509
 
 from .. import policy
 from ..shown import LINE, shown_lines
@@ -107,26 +108,20 @@ def checks(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
 
 
 def ca(confdir: Path) -> Finding:
-    file = confdir / environment.CA_FILE
-    elsewhere = "name another place: toolfix run --set confdir=DIR -- …   and   toolfix env --confdir DIR"
+    """Whether mitmproxy's CA can be used. It is made if there is none, as by every command that needs it."""
     again = f"rm {shlex.quote(str(confdir))}/mitmproxy-ca* && toolfix env > /dev/null"
+    file = confdir / environment.CA_FILE
     try:
-        environment.refuse_damage(confdir)
-        if not file.is_file():
-            if not os.access(confdir if confdir.is_dir() else confdir.parent, os.W_OK):
-                return Finding("wrong", f"mitmproxy's CA cannot be made in {confdir}", elsewhere)
-            return Finding(
-                "note", f"there is no CA in {confdir} yet: it is made on first use", "toolfix env > /dev/null"
-            )
-        (confdir / environment.KEY_FILE).read_bytes()
-        days = (environment.expiry(file) - datetime.now(UTC)).days
+        ends = x509.load_pem_x509_certificate(environment.ensure_ca(confdir).read_bytes()).not_valid_after_utc
     except OSError as error:
+        elsewhere = "name another place: toolfix run --set confdir=DIR -- …   and   toolfix env --confdir DIR"
         return Finding("wrong", f"mitmproxy's CA: {sentence_of(error)}", elsewhere)
     except ValueError:
         return Finding("wrong", f"{file} is not a certificate", again)
+    days = (ends - datetime.now(UTC)).days
     if days < _EXPIRES_SOON:
-        ends = "has expired" if days < 0 else f"expires in {days} days"
-        return Finding("wrong" if days < 0 else "note", f"mitmproxy's CA in {confdir} {ends}", again)
+        words = "has expired" if days < 0 else f"expires in {days} days"
+        return Finding("wrong" if days < 0 else "note", f"mitmproxy's CA in {confdir} {words}", again)
     return Finding("ok", f"CA {file}, valid for {days} days")
 
 
@@ -232,7 +227,7 @@ def _probe(
     except OSError as error:
         return Finding("wrong", f"{agent.name}: {program} cannot be started ({error.strerror})", agent.install)
     if arrived:
-        return Finding("ok", f"{agent.name}: started with a made-up key, its {arrived} came through the proxy")
+        return Finding("ok", f"{agent.name}: started with a made-up key, its POST {arrived} came through the proxy")
     what = f"{agent.name}: started with a made-up key, but none of its requests came through the proxy"
     rejected = [line for line in proxy.output[logged:].splitlines() if "does not trust mitmproxy's CA" in line]
     if rejected:
@@ -249,26 +244,25 @@ def _first_post(
 ) -> tuple[str, str]:
     """Start the command, and stop it when its first POST arrives or its time is over.
 
-    Returns the method and path of that request, "" if there was none, and the last line that the command printed.
+    Returns the path of that request, "" if there was none, and the last line that the command printed.
     """
     upstream.requests.clear()
     work.mkdir(parents=True, exist_ok=True)
     deadline = time.monotonic() + patience
+    posted = ""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
             command, cwd=work, env=environ, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             start_new_session=True,
         )  # fmt: skip
-        posted: list[str] = []
         try:
             while not posted and time.monotonic() < deadline:
                 time.sleep(0.05)
-                posted = [request.path for request in upstream.requests if request.method == "POST"]
+                posted = next((seen.path for seen in upstream.requests if seen.method == "POST"), "")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
         output.seek(0)
         lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
-    said = next(filter(None, reversed(lines)), "")
-    return f"POST {posted[0].partition('?')[0]}" if posted else "", said
+    return posted.partition("?")[0], next(filter(None, reversed(lines)), "")

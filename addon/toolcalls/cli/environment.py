@@ -19,7 +19,6 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -161,7 +160,7 @@ def ensure_ca(confdir: Path) -> Path:
     """The file of mitmproxy's CA certificate. If there is none yet, it is made as mitmproxy would make it."""
     ca = confdir / CA_FILE
     if ca.is_file():
-        refuse_damage(confdir)
+        _refuse_damage(confdir / KEY_FILE)
         return ca
     confdir.mkdir(mode=0o700, exist_ok=True)
     # Loaded here, because it takes a quarter of a second and the CA is made only once.
@@ -171,23 +170,17 @@ def ensure_ca(confdir: Path) -> Path:
     with (confdir / ".toolfix-lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         # Not before the lock: another session may be writing the key file, and writes the certificate after it.
-        refuse_damage(confdir)
+        if (confdir / KEY_FILE).exists():
+            _refuse_damage(confdir / KEY_FILE)
         CertStore.from_store(confdir, "mitmproxy", 2048)
     return ca
 
 
-def refuse_damage(confdir: Path) -> None:
-    """Raise OSError if the file for mitmproxy's key and certificate exists, but does not contain both."""
-    key = confdir / KEY_FILE
-    pem = key.read_bytes() if key.is_file() else b""
-    if pem and (b"PRIVATE KEY-----" not in pem or not certificates(pem)):
+def _refuse_damage(key: Path) -> None:
+    """Raise OSError if the file for mitmproxy's key and certificate does not contain both."""
+    pem = key.read_bytes()
+    if b"PRIVATE KEY-----" not in pem or not certificates(pem):
         raise OSError(errno.EINVAL, "it is damaged: delete it", str(key))
-
-
-def expiry(ca: Path) -> datetime:
-    from cryptography import x509
-
-    return x509.load_pem_x509_certificate(ca.read_bytes()).not_valid_after_utc
 
 
 def system_roots() -> list[bytes]:

@@ -35,7 +35,7 @@ _TOO_LARGE = "the arguments have more values than are read (docs/mended.md has t
 _TOOL = "tool"
 
 
-@click.command("filter")
+@click.command("filter", options_metavar="[OPTIONS] < FILE")
 @click.option(
     "--protocol", type=click.Choice(PROTOCOLS), default=AUTO, show_default=True, help="The protocol of the body."
 )
@@ -55,7 +55,6 @@ _TOOL = "tool"
     is_flag=True,
     help='Read many, one JSON object per line: {"id", "protocol", "body" or "body_base64", …}',
 )
-@click.argument("words", nargs=-1, metavar="< FILE")
 def filter(
     protocol: str,
     request: BinaryIO | None,
@@ -63,13 +62,11 @@ def filter(
     settings: Settings,
     report: Path | None,
     jsonl: bool,
-    words: tuple[str, ...],
 ) -> None:
     """Repair a saved model response (stdin → stdout).
 
     Reads the body on standard input, an event stream or JSON, and prints what the client would receive.
     """
-    inputs.refuse_words("filter", words)
     policy = inputs.policy_from(settings)
     if jsonl:
         inputs.each_line(partial(_filter_line, settings))
@@ -148,7 +145,7 @@ def _body(entry: dict[str, Any]) -> bytes:
 # The arguments of one call
 
 
-@click.command()
+@click.command(options_metavar="[OPTIONS] < FILE")
 @click.option(
     "--schema",
     metavar="FILE",
@@ -159,14 +156,12 @@ def _body(entry: dict[str, Any]) -> bytes:
 @click.option(
     "--jsonl", is_flag=True, help='Read many, one JSON object per line: {"id", "input", "schema"?, "finish"?}'
 )
-@click.argument("words", nargs=-1, metavar="< FILE")
-def repair(schema: BinaryIO | None, finish: str | None, jsonl: bool, words: tuple[str, ...]) -> None:
+def repair(schema: BinaryIO | None, finish: str | None, jsonl: bool) -> None:
     """Mend the arguments of a tool call.
 
     Reads them on standard input and prints strict JSON. If it refuses, it prints the reason and exits with 1;
     with --jsonl the reason is in the line, and the exit status 0.
     """
-    inputs.refuse_words("repair", words)
     if finish is not None and Finish.of(finish) is Finish.UNKNOWN:
         raise click.UsageError(f"--finish {finish!r} is no reason why a model stops: use stop, tool_calls, length …")
     if jsonl:

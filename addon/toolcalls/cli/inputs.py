@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -73,13 +72,6 @@ def spelled(line: str) -> str:
     return re.sub(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)", lambda _: own_name(), line)
 
 
-def refuse_words(command: str, words: Sequence[str]) -> None:
-    """Raise an error if a file or a text follows the command: it says that the command reads standard input."""
-    if words:
-        file = shlex.quote(words[0]) if Path(words[0]).is_file() else "FILE"
-        raise click.UsageError(f"{command} reads standard input: {own_name()} {command} < {file}")
-
-
 def read_stdin() -> bytes:
     """All of standard input. On a terminal, say how to end it."""
     if sys.stdin.isatty():
@@ -144,17 +136,17 @@ def each_line(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         if not text.strip():
             continue
         try:
-            line = json.dumps(work(_object(text)), ensure_ascii=False) + "\n"
+            entry = _parsed(text)
+            must(isinstance(entry, dict), " is not a JSON object.")
+            line = json.dumps(work(entry), ensure_ascii=False) + "\n"
         except BadLine as bad:
             raise click.UsageError(f"line {number} of the input{bad}") from None
         sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
         sys.stdout.buffer.flush()
 
 
-def _object(text: bytes) -> dict[str, Any]:
+def _parsed(text: bytes) -> Any:
     try:
-        entry = json.loads(text)
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadLine(f" is not JSON ({error}).") from None
-    must(isinstance(entry, dict), " is not a JSON object.")
-    return dict(entry)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
@@ -173,8 +172,6 @@ def listen(port: int) -> socket.socket:
     try:
         return socket.create_server(("127.0.0.1", port))
     except OSError as error:
-        if error.errno == errno.EADDRINUSE:
-            words = f"port {port} is taken: leave --port out for a free one, or name another."
-        else:
-            words = f"port {port} cannot be used: {os.strerror(error.errno or 0).lower()}."
+        why = os.strerror(error.errno or 0).lower()
+        words = f"port {port} cannot be used ({why}): leave --port out for a free one, or name another."
         raise click.ClickException(words) from None

@@ -360,9 +360,7 @@ class _Hint(logging.Handler):
         self.silent = False
         said = record.getMessage()
         if found := _NO_PORT.search(said):
-            taken = found[2] == "address already in use"
-            why = "is taken: name another with --port." if taken else f"cannot be used: {found[2]}."
-            remark(f"port {found[1]} {why}")
+            remark(f"port {found[1]} cannot be used ({found[2]}): name another with --port.")
         if found := _LISTENING.search(said):
             port = found[1]
             options = f"{'' if port == '8080' else f' --port {port}'}{self._confdir}"
