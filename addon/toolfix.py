@@ -48,6 +48,11 @@ class Toolfix:
 
     def running(self) -> None:
         content_view.register(self.http.shown)
+        try:
+            # mitmproxy says nothing of an option that nobody declares, such as `toolfix-mode`.
+            policy.read_options({name: "" for name in ctx.options.deferred if policy.is_ours(name)})
+        except policy.BadOption as bad:
+            logger.error("%s%s", policy.LOGGED, bad)
         # The objects of mitmproxy and the addon live as long as the process; scanning them in every full garbage
         # collection takes up to 50 ms.
         if not gc.get_freeze_count():

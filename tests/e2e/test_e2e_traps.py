@@ -181,6 +181,11 @@ def test_a_bad_value_in_the_environment_ends_mitmdump_too(start: Start) -> None:
         start(environment={"TOOLFIX_MODE": "repiar"})
 
 
+def test_an_option_of_ours_that_is_misspelt_ends_mitmdump_too(start: Start) -> None:
+    with pytest.raises(ProxyFailed, match=r"there is no option 'toolfix-mode'\. Did you mean toolfix_mode\?"):
+        start("--set", "toolfix-mode=observe")
+
+
 def test_a_port_in_use_ends_mitmdump_with_its_own_message(
     confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess
 ) -> None:

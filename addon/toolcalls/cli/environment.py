@@ -32,7 +32,6 @@ from .proxy_process import SCRIPT
 PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy")
 ALL_PROXY = ("ALL_PROXY", "all_proxy")
 NO_PROXY = ("NO_PROXY", "no_proxy")
-BASE_URLS = ("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "TOOLFIX_URL")
 BEFORE = "TOOLFIX_ENV_BEFORE"
 """The variable with the values before `toolfix env`, as JSON, so that they can be restored, and so that ours are not
 mistaken for the user's."""
@@ -69,11 +68,13 @@ def for_proxy(environ: Mapping[str, str], proxy_url: str, trusted: Trust) -> Cha
 def for_reverse(environ: Mapping[str, str], proxy_url: str, path: str) -> Changes:
     """Base URLs that lead to the proxy, as the SDKs spell them: OpenAI's ends in /v1, Anthropic's does not."""
     openai = proxy_url + (path or "/v1")
-    anthropic = proxy_url + path.removesuffix("/v1")
-    changes: Changes = dict(zip(BASE_URLS, (openai, openai, anthropic, proxy_url), strict=True))
-    for name in NO_PROXY:
-        changes[name] = ",".join(filter(None, (environ.get(name, ""), "127.0.0.1")))
-    return changes
+    return {
+        "OPENAI_BASE_URL": openai,
+        "OPENAI_API_BASE": openai,
+        "ANTHROPIC_BASE_URL": proxy_url + path.removesuffix("/v1"),
+        "TOOLFIX_URL": proxy_url,
+        **{name: ",".join(filter(None, (environ.get(name, ""), "127.0.0.1"))) for name in NO_PROXY},
+    }
 
 
 def applied(environ: Mapping[str, str], changes: Changes) -> dict[str, str]:

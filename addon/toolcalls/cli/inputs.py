@@ -102,10 +102,6 @@ def check_ours(settings: Settings) -> None:
     policy_from([setting for setting in settings if is_ours(setting[0])])
 
 
-def values_of(name: str, settings: Settings) -> list[str]:
-    return [value for known, value in settings if known == name]
-
-
 def unless_set(ours: Mapping[str, str], settings: Settings) -> Settings:
     """Our settings, but for those that the user sets: mitmproxy accepts each only once."""
     return [setting for setting in ours.items() if setting[0] not in dict(settings)]
@@ -118,7 +114,7 @@ def set_arguments(settings: Iterable[tuple[str, str]]) -> list[str]:
 
 def confdir_of(settings: Settings) -> Path:
     """The directory in which mitmproxy keeps its CA."""
-    return Path((values_of("confdir", settings) or [DEFAULT_CONFDIR])[-1]).expanduser()
+    return Path(dict(settings).get("confdir", DEFAULT_CONFDIR)).expanduser()
 
 
 class BadLine(Exception):

@@ -37,7 +37,11 @@ def main() -> None:
         listener = socket.socket(fileno=wanted["listener"])
         if wanted["lazy"]:
             select.select([listener], [], [])
-        listen_with(listener)
+        # mitmproxy takes its clients from this socket.
+        import asyncio
+
+        start_server: Any = partial(asyncio.start_server, sock=listener)
+        asyncio.start_server = lambda handle, _host, _port: start_server(handle)  # type: ignore
     from mitmproxy import ctx
     from mitmproxy.addons.errorcheck import ErrorCheck
     from mitmproxy.tools.main import mitmdump
@@ -53,14 +57,6 @@ def main() -> None:
 
     ErrorCheck.finish = started  # type: ignore[method-assign]
     sys.exit(mitmdump())
-
-
-def listen_with(listener: socket.socket) -> None:
-    """Make mitmproxy take its clients from this socket."""
-    import asyncio
-
-    start_server: Any = partial(asyncio.start_server, sock=listener)
-    asyncio.start_server = lambda handle, _host, _port: start_server(handle)  # type: ignore
 
 
 if __name__ == "__main__":

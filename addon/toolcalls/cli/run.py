@@ -69,8 +69,8 @@ class RunOptions:
     @property
     def all_hosts(self) -> str:
         """The value of `toolfix_hosts`: what --set names, and what --host adds."""
-        added = [f"+{host.lstrip('+')}" for host in self.hosts]
-        return ",".join([*inputs.values_of("toolfix_hosts", self.settings), *added])
+        named = [value for name, value in self.settings if name == "toolfix_hosts"]
+        return ",".join([*named, *(f"+{host.lstrip('+')}" for host in self.hosts)])
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -318,7 +318,7 @@ def proxy(options: tuple[str, ...]) -> None:
     sys.argv[0] = "toolfix proxy"
     from mitmproxy.tools.main import mitmdump
 
-    hint = _Hint("".join(f" --confdir {shlex.quote(text)}" for text in inputs.values_of("confdir", settings)[-1:]))
+    hint = _Hint(dict(settings).get("confdir", ""))
     logging.getLogger().addHandler(hint)
     with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
         summary = Path(folder) / "summary"
@@ -351,9 +351,8 @@ class _Hint(logging.Handler):
     """Prints what to do in the other shell, when mitmproxy logs where it listens."""
 
     def __init__(self, confdir: str) -> None:
-        """`confdir`: the option that `toolfix env` needs to find the same CA."""
         super().__init__()
-        self._confdir = confdir
+        self._confdir = f" --confdir {shlex.quote(confdir)}" if confdir else ""
         self.silent = True
 
     def emit(self, record: logging.LogRecord) -> None:
