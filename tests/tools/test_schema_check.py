@@ -13,7 +13,7 @@ from tests.pace import quick
 from toolcalls.mend.shape import mend_shape
 from toolcalls.tools.check import Check, Exhausted
 from toolcalls.tools.declared import Tool
-from toolcalls.tools.schema import prepare, prepare_pattern
+from toolcalls.tools.schema import prepare
 
 SCALARS = st.one_of(
     st.none(),
@@ -130,7 +130,7 @@ def test_against_any_schema_the_valid_stays_and_the_broken_gets_no_worse(
         ({"additionalProperties": False}, {"a": 1, "b": 2}, 1),
         ({"items": {"enum": ["x"]}}, ["x", "y", "z"], 2),
         ({"type": "integer"}, True, 1),
-        ({"propertyNames": {"maxLength": 2, "pattern": "^a"}}, {"abc": 1, "b": 2, "a": 3}, 2),
+        ({"propertyNames": {"maxLength": 2}}, {"abc": 1, "b": 2, "cde": 3}, 2),
         ({"dependentRequired": {"a": ["b", "c"], "d": ["e"]}}, {"a": 1}, 2),
         ({"enum": [1]}, True, 1),
         ({"enum": [1]}, 1.0, 0),
@@ -259,20 +259,19 @@ def test_the_budget_ends_the_work() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "admitted"),
     [
-        ("^[0-9]+(-[0-9]+)?$", "1-5", True),
+        ("^[0-9]+(-[0-9]+)?$", "1-5", None),
         ("^[0-9]+(-[0-9]+)?$", "", False),
         (r"^\d+(,\d+)*$", "", False),
-        (r"^\d+(,\d+)*$", "1,2", None),
-        ("^(a+)+$", "aaaa", None),
-        (r"(a)\1", "aa", None),
-        ("(?!x)a", "a", None),
-        ("[", "a", None),
-        ("^https?://", "http://x", True),
-        ("^(a|b)$", "c", False),
-        ("a{2,}", "aa", True),
+        ("^a?$", "", True),
+        ("(?!x)a", "", False),
+        ("(a?)?" * 40 + "b", "", None),
+        ("[", "", None),
+        ("^https?://", "http://x", None),
     ],
 )
-def test_a_pattern_is_run_only_where_it_cannot_stall(pattern: str, text: str, found: bool | None) -> None:
-    assert prepare_pattern(pattern).matches(text) is found
+def test_a_pattern_is_foreign_code_and_run_on_the_empty_text_alone(
+    pattern: str, text: str, admitted: bool | None
+) -> None:
+    assert Check().admits(prepare({"pattern": pattern}), text) is admitted

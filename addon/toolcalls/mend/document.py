@@ -56,7 +56,14 @@ def read_document(s: Source) -> dict[str, Any]:
         raise Refusal("some backslashes are not doubled, so that others may be text or escapes")
     if s.literal_codes and not s.steps.keys().isdisjoint(OTHER_LANGUAGES):
         raise Refusal("escapes of JavaScript or Python in a JSON string have two readings")
-    return _one_of(s, found)
+    full = [value for value in found if value]
+    if 0 < len(full) < len(found):
+        s.step("empty object beside the real one")
+    if len(full) > 1 and len(set(map(written_in_order, full))) > 1:
+        raise Refusal("the arguments hold two different objects")
+    if len(full or found) > 1:
+        s.step("repeated object")
+    return (full or found)[0]
 
 
 def _object(s: Source) -> dict[str, Any]:
@@ -95,7 +102,7 @@ def _check_before(s: Source, begin: int, end: int, *, first: bool) -> None:
         _check_closed(s, bare)
         bare = bare[chars.end_of(chars.loose_ends, bare) :]
     if bare:
-        _note_surroundings(s, bare, in_front(bare))
+        _note_surroundings(s, bare, _pieces(bare, behind=False)[0])
 
 
 def _check_closed(s: Source, behind: str) -> None:
@@ -160,17 +167,6 @@ def _is_stray(s: Source, value: dict[str, Any], ends: str) -> bool:
         return not bracket
     balanced = all(last.count(one) == last.count(other) for one, other in ("{}", "[]", "()"))
     return bool(last) and balanced and last.count('"') % 2 == 0 and _ENDS_OPEN.search(last) is None
-
-
-def _one_of(s: Source, found: list[dict[str, Any]]) -> dict[str, Any]:
-    full = [value for value in found if value]
-    if 0 < len(full) < len(found):
-        s.step("empty object beside the real one")
-    if len(full) > 1 and len(set(map(written_in_order, full))) > 1:
-        raise Refusal("the arguments hold two different objects")
-    if len(full or found) > 1:
-        s.step("repeated object")
-    return (full or found)[0]
 
 
 FENCE, MARKER, LABEL = "code fence", "markers around the object", TEXT_AROUND
@@ -242,11 +238,6 @@ _REACT = re.compile(r"(?i)\s*Action Input:\s*")
 _OBSERVED = re.compile(r"Observation:(?: -?\d[\w.%°]{0,20}+)?")
 
 
-def in_front(text: str) -> str | None:
-    """The kind of the text before the object; None if it may say something about the object."""
-    return _pieces(text, behind=False)[0]
-
-
 def behind(text: str, front: str) -> str | None:
     """The kind of the text behind the object; None if it may say something about it. `front`: the text before it."""
     found, at = _pieces(text, behind=True)
@@ -286,15 +277,11 @@ def _piece(text: str, at: int, behind: bool) -> tuple[str, int]:
         known = found[1] is None or ((found[1].isupper() or not behind) and names.issuperset(_split(found[1])))
         return MARKER if known else "", found.end()
     if not behind and (found := _WORDS.match(text, at)):
-        return LABEL if _is_label(found[0]) else "", found.end()
+        words = _split(found[0])
+        known = words <= _LABEL_WORDS and not words.isdisjoint(_LABEL_NAMES) and not _ASKS.match(found[0])
+        return LABEL if known else "", found.end()
     return "", at
 
 
 def _split(text: str) -> set[str]:
     return set(_WORD.findall(text.lower().replace("'", "").replace("’", "")))
-
-
-def _is_label(text: str) -> bool:
-    words = _split(text)
-    asks = _ASKS.match(text) is not None
-    return words <= _LABEL_WORDS and not words.isdisjoint(_LABEL_NAMES) and not asks

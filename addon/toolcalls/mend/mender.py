@@ -121,7 +121,7 @@ class Mender:
         Name and shape stay unchanged. The outcome's `arguments` are all that the client will have: for a refused
         call, text that is not valid JSON, so that no client runs it.
         """
-        if not call.refusal and self._leaves_alone(call.name):
+        if not call.refusal and self.leaves_alone(call.name):
             return _as_it_came(original)
         reason = call.refusal or reasons.CUT_BEFORE
         if not call.refusal and (call.arguments.strip() or not (drop or call.finish is Finish.CUT)):
@@ -148,10 +148,15 @@ class Mender:
         """The outcome of a call: its name is mended first, then its arguments."""
         name, arguments, finish = call.name, call.arguments, call.finish
         named = mend_name(name, self.tools, original.namespace) if name else self._named_by_arguments(call)
-        if not call.refusal and self._leaves_alone(named.name):
+        if not call.refusal and self.leaves_alone(named.name, named.namespace):
             return _as_it_came(original)
         if named.status == "not_a_name":
-            return self._not_a_tool(replace(original, reason=call.refusal))
+            # It has no letter or digit.
+            original = replace(original, reason=call.refusal)
+            sentence = reasons.not_a_name_sentence(name)
+            if self._invalid_tool() is not None:
+                return self._to_invalid(original, sentence, self._read(arguments).value)
+            return _dropped(replace(original, status="refused", reason=sentence.rstrip(".")))
         steps, tool = (*original.steps, *named.steps), named.tool
         original = replace(original, name=named.name, namespace=named.namespace, steps=steps)
         if call.refusal:
@@ -168,12 +173,10 @@ class Mender:
         return self._mend_arguments(original, arguments, finish, tool)
 
     def leaves_alone(self, name: str, namespace: str | None = None) -> bool:
-        """Whether the options leave calls of this name as they come."""
-        return self._leaves_alone(mend_name(name, self.tools, namespace).name if name else name)
-
-    def _leaves_alone(self, name: str) -> bool:
-        """Whether the options leave calls of this tool as they come. A call without a name may be one of any tool."""
-        return not self.policy.arguments or (bool(name) and not self.policy.touches(name))
+        """Whether the options leave calls of this name as they come. One without a name may be of any tool."""
+        if not (self.policy.arguments and name):
+            return not self.policy.arguments
+        return not self.policy.touches(mend_name(name, self.tools, namespace).name)
 
     def _named_by_arguments(self, call: ReceivedCall) -> NameMended:
         """The tool that a call without a name means, by its arguments."""
@@ -254,13 +257,6 @@ class Mender:
             # `{}` would run. The client answers a call of an unknown tool with an error, and the session goes on.
             return self._to_invalid(refused, reasons.unreadable_sentence(reason), None)
         return _dropped(refused, f"[toolfix] The call of {original.name} was dropped: {reason}.")
-
-    def _not_a_tool(self, original: Outcome) -> Outcome:
-        """Send a call whose name has no letter or digit to the invalid tool, or drop it."""
-        sentence = reasons.not_a_name_sentence(original.received_name)
-        if self._invalid_tool() is not None:
-            return self._to_invalid(original, sentence, self._read(original.received_arguments).value)
-        return _dropped(replace(original, status="refused", reason=sentence.rstrip(".")))
 
     def _to_invalid(self, original: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
         received = original.received_arguments if value is None else value

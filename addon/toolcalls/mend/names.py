@@ -67,6 +67,10 @@ def _fold(text: str, separators: re.Pattern[str]) -> str:
     return "".join(folded)
 
 
+_GLUED: Final = ("arguments", "parameters")
+"""Field names that servers glue to a tool name: `read_filearguments`."""
+
+
 class Declared:
     """The tools that the client runs itself, by the spellings under which they are recognised."""
 
@@ -77,7 +81,8 @@ class Declared:
             if tool.kind == "server":
                 continue
             self._exact.setdefault(tool.name, []).append(tool)
-            for spelling in _spellings(tool):
+            whole = tool.name if tool.namespace is None else f"{tool.namespace}.{tool.name}"
+            for spelling in {tool.name, whole, whole.removeprefix(MCP)}:
                 if folded := normalize(spelling):
                     self._folded.setdefault(folded, []).append((tool, spelling))
 
@@ -118,8 +123,8 @@ def declared_of(tools: Tools) -> Declared:
     return index
 
 
-def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
-    """Each way to read the name, and the tools that it then means; the boldest last."""
+def readings(name: str, declared: Declared, *, bold: bool = False) -> Iterator[tuple[str, list[Tool]]]:
+    """Each way to read the name, and the tools that it then means; the boldest last, and the last two if `bold`."""
     yield "", declared.exact(name)
     yield "case or separators", declared.folded(name)
     for rest in without_prefixes(name):
@@ -132,6 +137,10 @@ def readings(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
     server, between, tool = name.removeprefix(MCP).partition("__") if name.startswith(MCP) else ("", "", "")
     if between and normalize(server) and normalize(tool):
         yield "mark of an MCP tool dropped", declared.folded(name.removeprefix(MCP), humps=False)
+    if bold:
+        yield "repetition undone", _repeated(name, declared)
+        glued = [name.removesuffix(word) for word in _GLUED if name.endswith(word)]
+        yield "glued word dropped", [tool for rest in glued for tool in declared.exact(rest)]
 
 
 def without_prefixes(name: str) -> Iterator[str]:
@@ -145,13 +154,6 @@ def _prefix_ends(name: str) -> Iterator[int]:
         yield (at := prefix.end())
 
 
-def _spellings(tool: Tool) -> set[str]:
-    if tool.namespace is not None:
-        whole = f"{tool.namespace}.{tool.name}"
-        return {tool.name, whole, whole.removeprefix(MCP)}
-    return {tool.name, tool.name.removeprefix(MCP)}
-
-
 def _places(pattern: re.Pattern[str], name: str) -> set[int]:
     """The positions of the pattern in a name, counted in characters of its folded form."""
     return {len(normalize(name[: match.start()])) for match in pattern.finditer(name)}
@@ -161,9 +163,6 @@ Status = Literal["exact", "mended", "unknown", "not_a_name"]
 
 _MAX_NAME = 512
 _MAX_NAME_WITH_ARGUMENTS = 1_000_000
-
-# Field names that servers glue to a tool name (`read_filearguments`, facts/zai.md section 12).
-_GLUED: Final = ("arguments", "parameters")
 
 
 @dataclass(slots=True, frozen=True)
@@ -202,7 +201,7 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
         steps.append("name: template tokens cut" if arguments is None else "name: arguments taken out of it")
     if len(bare) > _MAX_NAME:
         return unknown
-    for what, matches in _rungs(bare, declared_of(tools)):
+    for what, matches in readings(bare, declared_of(tools), bold=True):
         if not matches:
             continue
         if len(matches) > 1:
@@ -216,12 +215,6 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
     return unknown
 
 
-def _rungs(name: str, declared: Declared) -> Iterator[tuple[str, list[Tool]]]:
-    yield from readings(name, declared)
-    yield "repetition undone", _repeated(name, declared)
-    yield "glued word dropped", _glued(name, declared)
-
-
 def _repeated(name: str, declared: Declared) -> list[Tool]:
     """The tools whose name was written two or more times in a row."""
     found: dict[int, Tool] = {}
@@ -233,11 +226,6 @@ def _repeated(name: str, declared: Declared) -> list[Tool]:
                 matches = matches or declared.exact(rest)
             found.update((id(tool), tool) for tool in matches)
     return list(found.values())
-
-
-def _glued(name: str, declared: Declared) -> list[Tool]:
-    """The tools whose name has a field name glued to its end."""
-    return [tool for word in _GLUED if name.endswith(word) for tool in declared.exact(name.removesuffix(word))]
 
 
 _TOKENS: Final = (
@@ -302,11 +290,7 @@ def _pairs(text: str) -> dict[str, str] | None:
 
 def tool_that_fits(value: dict[str, Any] | None, tools: Tools) -> Tool | None:
     """The tool that declares all keys of these arguments and requires no others, if there is exactly one."""
-    fitting = [tool for tool in tools if _fits(value, tool)] if value else []
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def _fits(value: dict[str, Any] | None, tool: Tool) -> bool:
     keys = set(value or ())
-    view = tool.view
-    return view is not None and keys <= set(view.properties) and keys >= set(view.required)
+    viewed = [(tool, tool.view) for tool in tools] if keys else []
+    fitting = [tool for tool, view in viewed if view and set(view.required) <= keys <= set(view.properties)]
+    return fitting[0] if len(fitting) == 1 else None

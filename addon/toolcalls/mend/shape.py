@@ -113,19 +113,13 @@ class _Mending:
             steps.append(f"arguments taken out of `{key}`")
             mark = len(self.steps)
             mended = self._mend(view, inner, "", None, 0)
-            if self._is_the_call(view, mended, before):
-                self.steps[mark:] = steps + self.steps[mark:]
-                return mended
+            if isinstance(mended, dict) and all(name in mended for name in view.required):
+                known = not mended or any(key in view.properties for key in mended)
+                if (view.unions or known) and self._violations(view, mended) <= (0 if view.unions else before):
+                    self.steps[mark:] = steps + self.steps[mark:]
+                    return mended
             self._undo(mark)
         return value
-
-    def _is_the_call(self, view: View, value: Any, before: int) -> bool:
-        if not isinstance(value, dict) or any(name not in value for name in view.required):
-            return False
-        known = [key for key in value if key in view.properties]
-        if view.unions:
-            return not self._violations(view, value)
-        return bool(known or not value) and self._violations(view, value) <= before
 
     # One value
 
@@ -139,12 +133,22 @@ class _Mending:
         mark = len(self.steps)
         if len(view.unions) == 1:
             return self._mend_union(view, value, before, path, key, depth)
+        result: Any = value
         if isinstance(value, dict) and OBJECT in view.types:
-            result: Any = self._mend_object(view, value, path, depth)
+            result = self._change(view, value, values.folded(view, value), path, depth)
+            for change in values.drifted(view, result):
+                result = self._change(view, result, [change], path, depth)
+            result = self._mend_children(view, result, path, depth)
         elif isinstance(value, list) and ARRAY in view.types:
             result = self._mend_array(view, value, path, depth)
         else:
-            result = self._mend_value(view, value, before, path, key, depth)
+            whole = values.integer_in(view, value) if isinstance(value, float) else None
+            if whole is not None and not self._violations(view, whole):
+                return self._done(whole, "integer from a float", path)
+            if before and isinstance(value, str):
+                result = self._mend_string(view, value, path, key, depth)
+            elif before:
+                result = self._wrapped(view, value, path, key, depth)
         return self._kept(view, value, result, mark, before)
 
     def _kept(self, view: View, value: Any, result: Any, mark: int, most: int = 0) -> Any:
@@ -177,17 +181,6 @@ class _Mending:
             self.steps += steps
             return result
         return value
-
-    def _mend_value(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
-        """Mend a value whose type is wrong here, or a string that is almost a member of the enum."""
-        whole = values.integer_in(view, value) if isinstance(value, float) else None
-        if whole is not None and not self._violations(view, whole):
-            return self._done(whole, "integer from a float", path)
-        if not before:
-            return value
-        if isinstance(value, str):
-            return self._mend_string(view, value, path, key, depth)
-        return self._wrapped(view, value, path, key, depth)
 
     def _mend_string(self, view: View, text: str, path: str, key: str | None, depth: int) -> Any:
         if values.admits_free_strings(view):
@@ -223,13 +216,6 @@ class _Mending:
         return self._kept(view, value, [one], mark)
 
     # Objects and arrays
-
-    def _mend_object(self, view: View, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
-        changes = values.folded(view, value)
-        result = self._change(view, value, changes, path, depth)
-        for change in values.drifted(view, result):
-            result = self._change(view, result, [change], path, depth)
-        return self._mend_children(view, result, path, depth)
 
     def _change(
         self, view: View, value: dict[str, Any], changes: list[values.KeyChange], path: str, depth: int
@@ -308,8 +294,8 @@ class _Mending:
     def has_quiet_defect(self, value: Any) -> bool:
         """Whether the value contains something that is mended although the schema admits it."""
         if isinstance(value, dict):
-            for key, item in value.items():
-                if item == "" and (key in self.drop_empty or self.root.some_never_empty):
+            for item in value.values():
+                if item == "":
                     return True
                 if isinstance(item, (dict, list, float)) and self.has_quiet_defect(item):
                     return True

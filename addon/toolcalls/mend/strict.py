@@ -100,14 +100,13 @@ def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _decoders(**how: Any) -> tuple[json.JSONDecoder, json.JSONDecoder]:
-    """Without `parse_int` the C scanner builds integers; only a number beyond the limit needs the second decoder."""
-    how = {"parse_float": exact_float, "parse_constant": _no_constant, **how}
-    return json.JSONDecoder(**how), json.JSONDecoder(parse_int=exact_int, **how)
-
-
-_STRICT = _decoders()
-_LAX = _decoders(strict=False, object_pairs_hook=_with_one_value_each)
+_HOW: Final[dict[str, Any]] = {
+    "parse_int": exact_int,
+    "parse_float": exact_float,
+    "parse_constant": _no_constant,
+}
+_STRICT = json.JSONDecoder(**_HOW)
+_LAX = json.JSONDecoder(strict=False, object_pairs_hook=_with_one_value_each, **_HOW)
 
 _scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
@@ -119,13 +118,16 @@ def read(text: str, *, lax: bool = False) -> Any:
 
     Raises `json.JSONDecodeError` if the text is not JSON, and `Refusal` for a value that JSON does not have.
     """
-    return _read("decode", lax, text)
+    try:
+        return (_LAX if lax else _STRICT).decode(text)
+    except RecursionError:
+        raise Refusal(TOO_DEEP) from None
 
 
 def parsed(text: str, *, lax: bool = False) -> Any:
     """The value of strict JSON text, or the error that says where the text stops being JSON."""
     try:
-        return _read("decode", lax, text)
+        return read(text, lax=lax)
     except json.JSONDecodeError as error:
         # The error is returned as a value; the frames of its traceback would keep the callers and their bytes alive.
         error.__traceback__ = error.__context__ = None
@@ -134,20 +136,10 @@ def parsed(text: str, *, lax: bool = False) -> Any:
 
 def read_prefix(text: str, at: int, *, lax: bool = False) -> tuple[Any, int]:
     """The value that starts exactly at `at`, and where it ends."""
-    value, end = _read("raw_decode", lax, text, at)
-    return value, end
-
-
-def _read(decode: str, lax: bool, *text: Any) -> Any:
-    plain, with_long_integers = _LAX if lax else _STRICT
     try:
-        return getattr(plain, decode)(*text)
+        return (_LAX if lax else _STRICT).raw_decode(text, at)
     except RecursionError:
         raise Refusal(TOO_DEEP) from None
-    except json.JSONDecodeError:
-        raise
-    except ValueError:
-        return getattr(with_long_integers, decode)(*text)
 
 
 def scan_string(text: str, begin: int) -> tuple[str, int]:

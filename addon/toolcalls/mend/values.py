@@ -14,7 +14,6 @@ import json
 import re
 from collections import Counter
 from contextlib import suppress
-from decimal import Decimal, InvalidOperation
 from typing import Any, Final, NamedTuple
 
 from ..reasons import TOO_BOLD_INSIDE_A_TEXT, Refusal
@@ -23,9 +22,10 @@ from ..tools.schema import ARRAY, BOOLEAN, FRACTION, INTEGER, OBJECT, STRING, No
 from .arguments import mend_arguments
 from .finish import Finish
 from .names import normalize, normalize_value
-from .strict import has_string, read
+from .strict import has_string, read, read_number
 
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?P<fraction>\.[0-9]+)?(?P<exponent>[eE][+-]?[0-9]+)?")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_WHOLE: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))(?P<zeros>\.0+)?")
 _BOOLEANS: Final = {"true": True, "false": False}
 _EXACT: Final = 2**53
 _MAX_DIGITS = 400
@@ -60,29 +60,25 @@ def scalar_in(view: View, text: str) -> int | float | bool | None:
         return _BOOLEANS[text.lower()]
     if INTEGER not in view.types or len(text) > _MAX_DIGITS:
         return None
-    match = _NUMBER.fullmatch(text)
-    if match is None:
-        return None
-    if match["fraction"] is None and match["exponent"] is None:
-        return int(text)
-    value = float(text)
-    if not _is_exactly(value, text):
-        return None
-    if FRACTION in view.types:
-        return value
-    return int(value) if value.is_integer() and abs(value) <= _EXACT else None
+    if FRACTION in view.types and _NUMBER.fullmatch(text):
+        with suppress(Refusal):
+            number: int | float = read_number(text)[0]
+            return number
+    return _whole(text)
 
 
 def integer_in(view: View, value: float) -> int | None:
     """The integer that equals a float such as `120000.0`, if the schema wants integers: clients can read it."""
-    if INTEGER not in view.types or FRACTION in view.types:
+    wanted = INTEGER in view.types and FRACTION not in view.types
+    return _whole(getattr(value, "text", repr(value))) if wanted else None
+
+
+def _whole(number: str) -> int | None:
+    """The integer that is written here, perhaps with zeros behind a point."""
+    found = _WHOLE.fullmatch(number)
+    if found is None or (found["zeros"] and (found[1] == "-0" or abs(int(found[1])) > _EXACT)):
         return None
-    if not value.is_integer() or abs(value) > _EXACT or (value == 0 and str(value).startswith("-")):
-        return None
-    token = getattr(value, "text", None)
-    if isinstance(token, str) and not _is_exactly(float(int(value)), token):
-        return None
-    return int(value)
+    return int(found[1])
 
 
 def only_item(view: View, value: Any, key: str | None) -> View | None:
@@ -109,13 +105,6 @@ def _is_one_item(text: str, key: str | None) -> bool:
     if not text.strip() or text.lstrip()[0] in "[{\"'`" or _LIST_LIKE.search(text):
         return False
     return not (key in _ARGV and len(text.split()) > 1)
-
-
-def _is_exactly(value: float, token: str) -> bool:
-    try:
-        return Decimal(repr(value)) == Decimal(token)
-    except (InvalidOperation, ValueError):
-        return False
 
 
 _CLOSERS = ("]", "}")

@@ -65,8 +65,6 @@ class Check:
         if self.work < 0:
             raise Exhausted
         kind = type_of(value)
-        if node.only_types is not None:
-            return kind not in node.only_types
         if kind not in _CONTAINERS or not value:
             return self._count(node, value, kind, depth)
         key = (id(node), id(value))
@@ -96,10 +94,9 @@ class Check:
             count += self._count_keys(node, value, depth)
         elif kind == ARRAY:
             count += self._count_array(node, value, depth)
-        elif kind == STRING and node.pattern is not None:
-            found = node.pattern.matches(value)
-            self._unsure |= found is None
-            count += found is False
+        elif kind == STRING and node.pattern:
+            self._unsure |= value != "" or node.empty_forbidden is None
+            count += value == "" and node.empty_forbidden is True
         for part in node.parts:
             count += self.violations(part, value, depth + 1)
         for union in node.unions:
@@ -156,7 +153,6 @@ class View:
     properties: dict[str, tuple[Node, ...]] = field(default_factory=dict)
     required: tuple[str, ...] = field(init=False)
     """The required properties, in the order in which they are declared."""
-    _children: dict[str, View] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.types = possible(self.node)
@@ -185,15 +181,10 @@ class View:
 
     def child(self, key: str) -> View | None:
         """The view of a key's value; None if nothing is known about it, or not everything."""
-        if key in self._children:
-            return self._children[key]
         nodes = [node for part in self.parts if (node := part.of_key(key)) is not None]
         if not nodes or any(part.key_patterns and key not in part.properties for part in self.parts):
             return None
-        child = view_of(*nodes)
-        if len(nodes) > 1 and key in self.properties:
-            self._children[key] = child
-        return child
+        return view_of(*nodes)
 
     def item(self, index: int) -> View | None:
         """The view of an array's item; None if nothing is known about it."""
@@ -223,12 +214,9 @@ class View:
 
 def view_of(*nodes: Node) -> View:
     """The view of nodes that all describe one value. The view of a single node is kept with the node."""
-    if len(nodes) > 1:
-        return _flat(nodes)
-    node = nodes[0]
-    if node.view is None:
-        node.view = _flat(nodes)
-    view: View = node.view
+    first = nodes[0]
+    view: View = first.view if first.view is not None and len(nodes) == 1 else _flat(nodes)
+    first.view = view if len(nodes) == 1 else first.view
     return view
 
 
@@ -242,8 +230,7 @@ def _flat(nodes: tuple[Node, ...]) -> View:
             waiting.extend(reversed(node.parts))
     whole = nodes[0]
     if len(nodes) > 1:
-        whole = Node(all_of=nodes)
-        whole.compile()
+        whole = Node(parts=nodes)
     return View(tuple(parts.values()), tuple(union for part in parts.values() for union in part.unions), whole)
 
 
@@ -251,9 +238,7 @@ def _bare(node: Node) -> Node:
     """The node with its own keywords only: what it refers to is among the parts of the view already."""
     if not (node.parts or node.unions):
         return node
-    bare = replace(node, ref=None, all_of=(), any_of=(), one_of=(), view=None, possible_types=None, only_types=None)
-    bare.compile()
-    return bare
+    return replace(node, ref=None, parts=(), unions=(), one_of=(), view=None, possible_types=None)
 
 
 def _strings(node: Node, depth: int) -> tuple[str, ...] | None:

@@ -38,9 +38,12 @@ class Node:
     nullable: bool = False
     default: bool = False
     ref: Node | None = None
-    all_of: tuple[Node, ...] = ()
-    any_of: tuple[Node, ...] = ()
+    parts: tuple[Node, ...] = ()
+    """The schemas that must hold besides this one: `ref`, and those of allOf."""
+    unions: tuple[tuple[Node, ...], ...] = ()
+    """The schemas of which at least one must hold, by union."""
     one_of: tuple[Node, ...] = ()
+    """The union of which only one may hold."""
     properties: dict[str, Node] = field(default_factory=dict)
     required: tuple[str, ...] = ()
     additional: Node | None = None
@@ -55,20 +58,15 @@ class Node:
     """dependentRequired."""
     prefix: tuple[Node, ...] = ()
     items: Node | None = None
-    pattern: Pattern | None = None
+    pattern: bool = False
+    """Whether there is a pattern: nothing is certain about strings that are not empty."""
+    empty_forbidden: bool | None = False
+    """Whether the pattern excludes the empty string; None if that is not known."""
     never_empty: bool = False
     """Whether the format excludes the empty string."""
     limits: dict[str, int | float] = field(default_factory=dict)
     unknown: bool = False
     """Whether the schema contains something that is not understood here, and may forbid more than we know."""
-    parts: tuple[Node, ...] = ()
-    """The schemas that must hold besides this one."""
-    unions: tuple[tuple[Node, ...], ...] = ()
-    """The schemas of which at least one must hold, by union."""
-    only_types: frozenset[str] | None = None
-    """The admitted types, if the schema restricts nothing else."""
-    some_never_empty: bool = False
-    """Whether a format anywhere in the schema excludes the empty string; set for the root only."""
     possible_types: frozenset[str] | None = None
     view: Any = None
     """Where `check.py` keeps the view of this node."""
@@ -76,20 +74,6 @@ class Node:
     def of_key(self, key: str) -> Node | None:
         """The schema for the value of a key; None if there is none, or if it is not certain (`key_patterns`)."""
         return self.properties.get(key, None if self.key_patterns else self.additional)
-
-    def compile(self) -> None:
-        """Compute what makes checking fast, once all other fields are set."""
-        self.parts = self.all_of if self.ref is None else (self.ref, *self.all_of)
-        self.unions = tuple(union for union in (self.any_of, self.one_of) if union)
-        if not any(getattr(self, keyword) for keyword in _RESTRICTIONS):
-            self.only_types = EVERY_TYPE if self.types is None else self.types
-
-
-_RESTRICTIONS: Final = (
-    *("parts", "unions", "unknown", "nullable", "enum", "properties", "required", "additional", "closed"),
-    *("key_patterns", "names", "dependent", "prefix", "items", "pattern", "limits"),
-)
-"""Whatever says more about a value than its types."""
 
 
 class Members:
@@ -205,9 +189,6 @@ class _Preparation:
         root = self._node(self._root)
         while self._waiting:
             self._fill(*self._waiting.pop())
-        for node in self._made.values():
-            node.compile()
-        root.some_never_empty = any(node.never_empty for node in self._made.values())
         return root
 
     def _node(self, schema: object) -> Node:
@@ -228,10 +209,13 @@ class _Preparation:
     def _fill(self, node: Node, schema: dict[str, Any]) -> None:
         if schema.get("$ref") is not None:
             node.ref = self._resolve(schema["$ref"])
+            node.parts = (node.ref,)
             if self._ref_alone:
                 return
         node.unknown = not _UNKNOWN_KEYWORDS.isdisjoint(schema)
-        node.all_of, node.any_of, node.one_of = (self._nodes(schema.get(of)) for of in ("allOf", "anyOf", "oneOf"))
+        node.parts += self._nodes(schema.get("allOf"))
+        any_of, node.one_of = self._nodes(schema.get("anyOf")), self._nodes(schema.get("oneOf"))
+        node.unions = tuple(union for union in (any_of, node.one_of) if union)
         _fill_value(node, schema)
         self._fill_object(node, schema)
         # Up to draft 2019-09, a list of `items` was what `prefixItems` is now.
@@ -291,8 +275,8 @@ def _fill_value(node: Node, schema: dict[str, Any]) -> None:
         if isinstance(members, list):
             node.enum = _members(members, node.enum)
             node.unknown |= node.enum is None
-    if "pattern" in schema:
-        node.pattern = prepare_pattern(schema["pattern"])
+    node.pattern = "pattern" in schema
+    node.empty_forbidden = _forbids_empty(schema["pattern"]) if node.pattern else False
     node.never_empty = isinstance(schema.get("format"), str) and schema["format"] in _NEVER_EMPTY
     for keyword in _LIMITS:
         limit = schema.get(keyword)
@@ -311,59 +295,21 @@ def _members(members: list[Any], among: Members | None) -> Members | None:
         return None
 
 
-# A declared `pattern` is foreign code with a running time of its own. One without nested repetition is run on a short
-# string; for all others the result is unknown.
-
+_CHOICE = re.compile(r"[|?*+{]")
+_MOST_CHOICES = 8
 _MAX_PATTERN = 300
-_MAX_STEPS = 200_000
-_MAX_OPTIONAL = 4
-_MAX_CHOICES_ON_EMPTY = 8
-_MAX_BARS = 60
-
-_ATOM = re.compile(r"\\[^1-9]|\[\^?\]?(?>\\.|[^\]\\])*+\]", re.DOTALL)
-"""An escape that is no back-reference, or a character class."""
-# Look-around, named groups, flags, back-references, and groups that are repeated often.
-_NEVER = re.compile(r"\(\?[^:]|\\|\)\{(?!0*[0-4]\})\d")
-_REPETITION = re.compile(r"[*+]|\{\d+,\d*\}")
-_NESTED = re.compile(r"\)(?:[*+]|\{\d)")
-# After a quantifier it only means "as few as possible".
-_OPTIONAL = re.compile(r"(?<![*+?])\?")
 
 
-@dataclass(slots=True, frozen=True)
-class Pattern:
-    regex: re.Pattern[str] | None
-    longest: int
-    """The length of text up to which the pattern is safe to run; -1 if not even on the empty string."""
+def _forbids_empty(pattern: object) -> bool | None:
+    """Whether a declared pattern is not found in the empty text; None if that is not known.
 
-    def matches(self, text: str) -> bool | None:
-        """Whether the pattern is found in the text; None if running it might stall."""
-        if self.regex is None or len(text) > self.longest:
-            return None
-        return self.regex.search(text) is not None
-
-
-def prepare_pattern(source: object) -> Pattern:
-    longest = _longest_safe_text(source) if isinstance(source, str) and len(source) <= _MAX_PATTERN else -1
-    if not isinstance(source, str) or longest < 0:
-        return Pattern(None, -1)
+    A pattern is foreign code with a running time of its own: it is run on no other text, and only with few choices.
+    """
+    if not isinstance(pattern, str) or len(pattern) > _MAX_PATTERN or len(_CHOICE.findall(pattern)) > _MOST_CHOICES:
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return Pattern(re.compile(source), longest)
+            return re.search(pattern, "") is None
     except (re.error, RecursionError, OverflowError, ValueError):
-        return Pattern(None, -1)
-
-
-def _longest_safe_text(source: str) -> int:
-    """The length up to which a search cannot stall: backtracking costs about n to the number of open repetitions."""
-    plain = _ATOM.sub("x", source)
-    bars = plain.count("|")
-    if bars > _MAX_BARS or _NEVER.search(plain):
-        return -1
-    plain = plain.replace("(?:", "(")
-    repetitions, optional = len(_REPETITION.findall(plain)), len(_OPTIONAL.findall(plain))
-    if _NESTED.search(plain) or optional > _MAX_OPTIONAL:
-        return 0 if repetitions + optional + bars <= _MAX_CHOICES_ON_EMPTY else -1
-    power = repetitions + (0 if source.startswith("^") and not bars else 1)
-    return min(4096, int((_MAX_STEPS / (1 + bars)) ** (1 / max(power, 1)) / (1 + optional)))
+        return None
