@@ -25,7 +25,6 @@ from .strings import OTHER_LANGUAGES, may_have_path
 MAX_OBJECTS = 16
 
 _NOTHING = frozenset({"null", "None"})
-_CLOSING = re.compile(r"[}\]｝］]")
 _ENDS_OPEN = re.compile(r"[\s(\[{=,:<>|&+\\\-]\Z")
 
 
@@ -143,7 +142,7 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
     quotes = sum(ends.count(quote) for quote in "\"'”’")
     if quotes and (quotes > 1 or further or not _is_stray(s, value, ends)):
         raise Refusal("quotes follow the object; a text in it may not end where it seems to")
-    if _CLOSING.search(ends):
+    if chars.closing.search(ends):
         s.step(EXTRA_BRACKET)
     elif quotes or ends.strip(" \t\r\n`"):
         s.step(TEXT_AROUND)

@@ -207,18 +207,13 @@ def loose_tokens(text: str) -> Iterator[Token]:
     while found := _LOOSE_TOKEN.match(text, at):
         kind, begin, at = {"word": WORD, "space": SPACE}.get(found.lastgroup or "", found[0]), at, found.end()
         if kind in CLOSER_OF and before in _BEFORE_A_STRING:
-            kind, at = STRING, string_end(text, at, CLOSER_OF[kind])
+            closer, kind = CLOSER_OF[kind], STRING
+            # It ends at the first quote with something behind it that fits.
+            while (quote := next_quote(text, at, closer)) >= 0 and not _BEHIND_A_STRING.match(text, quote + 1):
+                at = quote + 1
+            at = len(text) if quote < 0 else quote + 1
         yield kind, begin, at
         before = before if kind == SPACE else kind
-
-
-def string_end(text: str, at: int, closer: str) -> int:
-    """The end of the string that began before `at`: behind the first quote with something behind it that fits."""
-    while (at := next_quote(text, at, closer)) >= 0:
-        at += 1
-        if _BEHIND_A_STRING.match(text, at):
-            return at
-    return len(text)
 
 
 MOST_LEVELS: Final = 256
@@ -273,21 +268,17 @@ class StrictPrefix:
         known, text = len(self._cut), self._cut + text
         at, self._cut = 0, ""
         while at < len(text) and not self.broken:
-            at = self._fitting(text, at)
+            kind = text[at] if text[at] in '{}[],:"' else WORD
+            if text[at] in " \t\r\n":
+                at += 1
+            elif kind not in self._expected or (kind in "{[" and len(self._open) == MOST_LEVELS):
+                self.broken = True
+            elif kind in (STRING, WORD):
+                at = self._string_or_word(kind, text, at)
+            else:
+                self._mark(kind)
+                at += 1
         return at - known
-
-    def _fitting(self, text: str, at: int) -> int:
-        """Where those characters of the token at `at` end that fit."""
-        kind = text[at] if text[at] in '{}[],:"' else WORD
-        if text[at] in " \t\r\n":
-            return at + 1
-        if kind not in self._expected or (kind in "{[" and len(self._open) == MOST_LEVELS):
-            self.broken = True
-            return at
-        if kind in (STRING, WORD):
-            return self._string_or_word(kind, text, at)
-        self._mark(kind)
-        return at + 1
 
     def _string_or_word(self, kind: str, text: str, at: int) -> int:
         found = (_STRING if kind == STRING else _WORD).match(text, at)

@@ -299,18 +299,14 @@ def _proven(mended: Mended, tool: Tool | None) -> Mended:
         return mended
     if reasons.LEADING_COMMA in mended.steps and not _begins_with_the_first(mended.value, tool):
         return Mended("refused", None, None, mended.steps, _LOST)
-    if not _GUESSED.isdisjoint(mended.steps) and not _can_take(mended.value, tool):
-        return Mended("refused", None, None, mended.steps, _DOES_NOT_FIT)
-    return mended
-
-
-def _can_take(value: dict[str, Any], tool: Tool) -> bool:
-    """Whether nothing in these arguments contradicts the schema of the tool."""
-    shaped = mend_shape(value, tool).value
+    if _GUESSED.isdisjoint(mended.steps):
+        return mended
+    shaped = mend_shape(mended.value, tool).value
     try:
-        return tool.takes(shaped) and (tool.prepared is None or Check().admits(tool.prepared, shaped) is not False)
+        fits = tool.takes(shaped) and (tool.prepared is None or Check().admits(tool.prepared, shaped) is not False)
     except Exhausted:
-        return True
+        return mended
+    return mended if fits else Mended("refused", None, None, mended.steps, _DOES_NOT_FIT)
 
 
 def _with_lost_beginning(mended: Mended, arguments: str, finish: Finish, tool: Tool) -> Mended:

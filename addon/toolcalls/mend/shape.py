@@ -107,7 +107,7 @@ class _Mending:
             if isinstance(inner, str):
                 self.check.spend(len(inner) // 50)
                 held = values.container_in(inner, self.finish)
-                inner = None if held is None else held.value
+                inner = None if held is None else held[0]
             if not isinstance(inner, dict):
                 return value
             steps.append(f"arguments taken out of `{key}`")
@@ -202,9 +202,9 @@ class _Mending:
         held = values.container_in(text, self.finish)
         if held is None:
             return text
-        source = "a broken string" if held.broken else "a string"
-        self._done(None, f"{type_of(held.value)} from {source}", path)
-        return self._kept(view, text, self._mend(view, held.value, path, key, depth + 1), mark)
+        container, broken = held
+        self._done(None, f"{type_of(container)} from {'a broken string' if broken else 'a string'}", path)
+        return self._kept(view, text, self._mend(view, container, path, key, depth + 1), mark)
 
     def _wrapped(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
         item = values.only_item(view, value, key)
@@ -230,7 +230,12 @@ class _Mending:
             content = self._mend(child, change.content, place, change.name, depth + 1)
             if self._violations(child, content):
                 break
-            result = change.made_in(result, content)
+            first = change.keys[0]
+            result = {
+                (change.name if name == first else name): (content if name == first else item)
+                for name, item in result.items()
+                if name == first or name not in change.keys
+            }
         else:
             if changes and self._violations(view, result) < self._violations(view, value):
                 return result
@@ -268,8 +273,10 @@ class _Mending:
         elif forbidden:
             if child.types & {ARRAY, OBJECT}:
                 return False  # absent and empty are two readings
-        elif not child.forbids_empty_by_format() and (key not in self.drop_empty or "" in (child.strings() or ())):
-            return False
+        elif key not in self.drop_empty or "" in (child.strings() or ()):
+            by_format = STRING in child.types and not child.unions and any(part.never_empty for part in child.parts)
+            if not by_format:
+                return False
         without = {k: v for k, v in value.items() if k != key}
         before, after = self._violations(view, value), self._violations(view, without)
         return after < before if forbidden else after <= before

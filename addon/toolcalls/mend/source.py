@@ -64,11 +64,6 @@ class Source:
         if self.work < 0:
             raise Refusal(f"the broken arguments have too many parts to mend in time ({len(self.text):,} characters)")
 
-    @property
-    def typographic(self) -> bool:
-        """Whether a typographic mark has quoted anything so far."""
-        return "typographic quotes" in self.steps
-
     def skip(self) -> str:
         """Skip blanks and comments, and return the character behind them, or "" at the end."""
         text, pos = self.text, self.pos

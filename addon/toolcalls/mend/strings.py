@@ -99,7 +99,7 @@ def read_string(s: Source, position: str) -> str:
             # A value cut off behind a quote and a bracket of its own would look the same.
             raise s.cut()
     raw = text[begin:at]
-    if has_two_ends(raw, quote, position, typographic=s.typographic):
+    if has_two_ends(raw, quote, position, typographic="typographic quotes" in s.steps):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")
     value = _decoded(s, raw, quote, bare_quotes=bool(inner))
     if quote == "`" and "${" in value:
@@ -130,7 +130,8 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
     unclear = s.unclear(_NOT_ESCAPED)
     if quote in chars.APOSTROPHES + "‘‚":
         inner = [at for at in inner if not (text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha())]
-    if not all(_is_measure_mark(text, at) for at in inner):
+    # A unit, as in `32" display`: inches and seconds have no closing quote.
+    if not all(text[at - 1].isdigit() and text[at + 1 : at + 2] in " )]" for at in inner):
         askew = any(_LIKE_A_CLOSER.match(text, at + 1) for at in inner[::2])
         if askew or len(inner) % 2:
             raise unclear
@@ -140,11 +141,6 @@ def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) 
         raise unclear
     s.guessed = True
     s.step(INNER_QUOTES)
-
-
-def _is_measure_mark(text: str, at: int) -> bool:
-    """Whether the quote is a unit, as in `32" display`: inches and seconds have no closing quote."""
-    return text[at - 1].isdigit() and text[at + 1 : at + 2] in " )]"
 
 
 def _brackets_fit(s: Source, at: int) -> bool:

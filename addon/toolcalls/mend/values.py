@@ -92,7 +92,8 @@ def only_item(view: View, value: Any, key: str | None) -> View | None:
     if item is None or not item.says(kind):
         return None
     if isinstance(value, str):
-        if admits_free_strings(item) and not _is_one_item(value, key):
+        odd = not value.strip() or value.lstrip()[0] in "[{\"'`" or _LIST_LIKE.search(value)
+        if admits_free_strings(item) and (odd or (key in _ARGV and len(value.split()) > 1)):
             return None
     elif kind == OBJECT:
         branches = [view_of(branch) for union in item.unions for branch in union]
@@ -101,25 +102,13 @@ def only_item(view: View, value: Any, key: str | None) -> View | None:
     return item
 
 
-def _is_one_item(text: str, key: str | None) -> bool:
-    if not text.strip() or text.lstrip()[0] in "[{\"'`" or _LIST_LIKE.search(text):
-        return False
-    return not (key in _ARGV and len(text.split()) > 1)
-
-
 _CLOSERS = ("]", "}")
 _HOLDER = "toolfix: the container in a string"
 
 
-class Contained(NamedTuple):
-    value: Any
-    """A dict or a list."""
-    broken: bool = False
-    """Whether the text was not strict JSON."""
-
-
-def container_in(text: str, finish: Finish | None = None) -> Contained | None:
-    """The container that a string holds, if the string holds nothing else; without `finish`, in strict JSON only."""
+def container_in(text: str, finish: Finish | None = None) -> tuple[Any, bool] | None:
+    """The container that a string holds, if the string holds nothing else, and whether it is broken JSON; without
+    `finish`, in strict JSON only."""
     text = _decoded_once_more(text.strip())
     if not text.startswith(("[", "{")) or not text.endswith(_CLOSERS):
         return None
@@ -131,9 +120,7 @@ def container_in(text: str, finish: Finish | None = None) -> Contained | None:
     except ValueError:
         value, broken = None if finish is None else _mended(text, finish), True
     unsupported = broken and "'" not in text and '"' not in text and has_string(value)
-    if value is None or unsupported:
-        return None
-    return Contained(value, broken)
+    return None if value is None or unsupported else (value, broken)
 
 
 def _mended(text: str, finish: Finish) -> Any:
@@ -179,6 +166,7 @@ ROWS: Final = (
 )
 """Parameter names that mean the same in the tools of coding agents, compared after folding the case style. Names that
 differ in unit, kind or scope (`timeout` and `timeout_ms`, `pattern` and `regex`) are not in one row."""
+_FOLDED_ROWS: Final = [frozenset(map(normalize, row)) for row in ROWS]
 WRAPPERS: Final = frozenset({"arguments", "input", "parameters", "args", "raw_arguments", "params", "result"})
 """Keys under which models nest the whole arguments object."""
 _MAX_KEYS = 200
@@ -196,27 +184,6 @@ class KeyChange(NamedTuple):
     renames: bool = False
     """It is told where the object is, not where the new key is."""
 
-    def made_in(self, value: dict[str, Any], content: Any) -> dict[str, Any]:
-        """The value with this key, and the mended content, at the position of the first of the others."""
-        first = self.keys[0]
-        return {
-            (self.name if key == first else key): (content if key == first else item)
-            for key, item in value.items()
-            if key == first or key not in self.keys
-        }
-
-
-def _rows() -> dict[str, frozenset[str]]:
-    known: dict[str, frozenset[str]] = {}
-    for row in ROWS:
-        folded = frozenset(normalize(name) for name in row)
-        for name in folded:
-            known[name] = known.get(name, frozenset()) | folded
-    return known
-
-
-_SYNONYMS: Final = _rows()
-
 
 def drifted(view: View, value: dict[str, Any]) -> list[KeyChange]:
     """Undeclared keys that are another name of exactly one declared and absent property.
@@ -230,7 +197,7 @@ def drifted(view: View, value: dict[str, Any]) -> list[KeyChange]:
     absent = {name: normalize(name) for name in view.properties if name not in value} if sources else {}
     targets: dict[str, list[str]] = {}
     for source, spelling in sources.items():
-        row = _SYNONYMS.get(spelling, frozenset())
+        row = frozenset[str]().union(*(row for row in _FOLDED_ROWS if spelling in row))
         spelled = [name for name, other in absent.items() if spelling and other == spelling]
         targets[source] = spelled or [name for name, other in absent.items() if other in row]
     claimed = Counter(target for names in targets.values() for target in names)

@@ -208,9 +208,6 @@ class View:
         found = _strings(self.node, 0)
         return None if found is None else tuple(dict.fromkeys(found))
 
-    def forbids_empty_by_format(self) -> bool:
-        return STRING in self.types and not self.unions and any(part.never_empty for part in self.parts)
-
 
 def view_of(*nodes: Node) -> View:
     """The view of nodes that all describe one value. The view of a single node is kept with the node."""

@@ -178,27 +178,21 @@ def declared(request: object) -> list[tuple[Tool, dict[str, Any]]]:
 
 
 def _gather(found: list[tuple[Tool, dict[str, Any]]], entries: object, namespace: str | None, depth: int) -> None:
-    if not isinstance(entries, list) or depth > _MAX_NESTING:
-        return
-    for entry in entries:
+    for entry in entries if isinstance(entries, list) and depth <= _MAX_NESTING else ():
         if not isinstance(entry, dict):
             continue
-        kind = entry.get("type")
-        if kind == "namespace":
+        listed = entry.get("functionDeclarations", entry.get("function_declarations"))
+        if entry.get("type") == "namespace":
             name = entry.get("name")
             if isinstance(name, str) and name:
                 _gather(found, entry.get("tools"), name, depth + 1)
-            continue
-        listed = entry.get("functionDeclarations", entry.get("function_declarations"))
-        if isinstance(listed, list):
+        elif isinstance(listed, list):
             _gather(found, listed, namespace, depth + 1)
-            continue
-        tool = read_tool(entry, namespace)
-        if tool is not None:
+        elif (tool := _read_tool(entry, namespace)) is not None:
             found.append((tool, entry))
 
 
-def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | None:
+def _read_tool(entry: dict[str, Any], namespace: str | None) -> Tool | None:
     """The tool that one entry declares; None if it declares none."""
     kind = entry.get("type")
     inner = entry.get("custom" if kind == "custom" else "function")
