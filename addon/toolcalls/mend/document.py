@@ -10,7 +10,6 @@ other text, a comment sign, a quotation or a wrapper of reasoning is refused.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
@@ -72,7 +71,7 @@ def _object(s: Source) -> dict[str, Any]:
         for lax in (False, True):
             try:
                 value, end = read_prefix(s.text, start, lax=lax)
-            except json.JSONDecodeError:
+            except ValueError:  # It is no JSON, or has an integer beyond Python's limit.
                 continue
             if may_have_path(s.text, start, end):
                 break

@@ -100,13 +100,10 @@ def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_HOW: Final[dict[str, Any]] = {
-    "parse_int": exact_int,
-    "parse_float": exact_float,
-    "parse_constant": _no_constant,
-}
-_STRICT = json.JSONDecoder(**_HOW)
-_LAX = json.JSONDecoder(strict=False, object_pairs_hook=_with_one_value_each, **_HOW)
+_HOW: Final[dict[str, Any]] = {"parse_float": exact_float, "parse_constant": _no_constant}
+_LAX_HOW: Final = {**_HOW, "strict": False, "object_pairs_hook": _with_one_value_each}
+_STRICT, _LAX = json.JSONDecoder(**_HOW), json.JSONDecoder(**_LAX_HOW)
+"""In both, the C scanner builds the integers."""
 
 _scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # type: ignore[attr-defined]
 
@@ -122,6 +119,10 @@ def read(text: str, *, lax: bool = False) -> Any:
         return (_LAX if lax else _STRICT).decode(text)
     except RecursionError:
         raise Refusal(TOO_DEEP) from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # An integer is beyond Python's limit.
+        return json.loads(text, parse_int=exact_int, **(_LAX_HOW if lax else _HOW))
 
 
 def parsed(text: str, *, lax: bool = False) -> Any:

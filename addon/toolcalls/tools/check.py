@@ -10,12 +10,10 @@ combines them, so that the mending code can ask what is declared and required, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from operator import ge, gt, le, lt
-from typing import Any, Final
+from typing import Any
 
-from .schema import ARRAY, EVERY_TYPE, FRACTION, INTEGER, NULL, OBJECT, STRING, Node, possible, type_of
+from .schema import ARRAY, EVERY_TYPE, LIMITS, NULL, OBJECT, STRING, Node, possible, type_of
 
 _MAX_DEPTH = 80
 _CONTAINERS = frozenset({ARRAY, OBJECT})
@@ -23,18 +21,6 @@ _CONTAINERS = frozenset({ARRAY, OBJECT})
 
 class Exhausted(Exception):
     """The schema and the value together need more work than a tool call is worth."""
-
-
-_Limits = dict[str, Callable[[float, float], bool]]
-_OF_NUMBERS: Final[_Limits] = {"minimum": lt, "maximum": gt, "exclusiveMinimum": le, "exclusiveMaximum": ge}
-_LIMITS: Final[dict[str, _Limits]] = {
-    STRING: {"minLength": lt, "maxLength": gt},
-    ARRAY: {"minItems": lt, "maxItems": gt},
-    OBJECT: {"minProperties": lt, "maxProperties": gt},
-    INTEGER: _OF_NUMBERS,
-    FRACTION: _OF_NUMBERS,
-}
-"""When a size, or a number, violates a limit."""
 
 
 @dataclass(slots=True)
@@ -84,7 +70,9 @@ class Check:
             node.enum is not None and value not in node.enum
         )
         if node.limits:
-            count += _beyond(node.limits, kind, value)
+            size = len(value) if kind in (STRING, ARRAY, OBJECT) else value
+            limits = LIMITS.get(kind, {}).items()
+            count += sum(limit in node.limits and beyond(size, node.limits[limit]) for limit, beyond in limits)
         if kind == OBJECT:
             if node.properties or node.additional is not None:
                 other = None if node.key_patterns else node.additional
@@ -130,12 +118,6 @@ class Check:
             for item in value[len(node.prefix) :] if node.prefix else value:
                 count += self.violations(node.items, item, depth + 1)
         return count
-
-
-def _beyond(limits: dict[str, int | float], kind: str, value: Any) -> int:
-    """How many limits the value violates."""
-    size = len(value) if kind in (STRING, ARRAY, OBJECT) else value
-    return sum(limit in limits and beyond(size, limits[limit]) for limit, beyond in _LIMITS.get(kind, {}).items())
 
 
 _MAX_PARTS = 200

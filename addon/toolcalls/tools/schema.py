@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from operator import ge, gt, le, lt
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -163,10 +164,15 @@ _UNKNOWN_KEYWORDS: Final = frozenset(
         *("not", "if", "contains", "uniqueItems", "multipleOf", "dependencies"),
     }
 )
-_LIMITS: Final = (
-    *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
-)
+_OF_NUMBERS: Final = {"minimum": lt, "maximum": gt, "exclusiveMinimum": le, "exclusiveMaximum": ge}
+LIMITS: Final[Mapping[str, Mapping[str, Callable[[float, float], bool]]]] = {
+    STRING: {"minLength": lt, "maxLength": gt},
+    ARRAY: {"minItems": lt, "maxItems": gt},
+    OBJECT: {"minProperties": lt, "maxProperties": gt},
+    INTEGER: _OF_NUMBERS,
+    FRACTION: _OF_NUMBERS,
+}
+"""When a size, or a number, violates a limit."""
 
 
 def prepare(schema: object) -> Node:
@@ -278,7 +284,7 @@ def _fill_value(node: Node, schema: dict[str, Any]) -> None:
     node.pattern = "pattern" in schema
     node.empty_forbidden = _forbids_empty(schema["pattern"]) if node.pattern else False
     node.never_empty = isinstance(schema.get("format"), str) and schema["format"] in _NEVER_EMPTY
-    for keyword in _LIMITS:
+    for keyword in {keyword for limits in LIMITS.values() for keyword in limits}:
         limit = schema.get(keyword)
         if isinstance(limit, (int, float)) and not isinstance(limit, bool):
             node.limits[keyword] = limit
