@@ -188,11 +188,11 @@ def _gather(found: list[tuple[Tool, dict[str, Any]]], entries: object, namespace
                 _gather(found, entry.get("tools"), name, depth + 1)
         elif isinstance(listed, list):
             _gather(found, listed, namespace, depth + 1)
-        elif (tool := _read_tool(entry, namespace)) is not None:
+        elif (tool := read_tool(entry, namespace)) is not None:
             found.append((tool, entry))
 
 
-def _read_tool(entry: dict[str, Any], namespace: str | None) -> Tool | None:
+def read_tool(entry: dict[str, Any], namespace: str | None = None) -> Tool | None:
     """The tool that one entry declares; None if it declares none."""
     kind = entry.get("type")
     inner = entry.get("custom" if kind == "custom" else "function")
