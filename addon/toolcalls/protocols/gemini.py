@@ -10,6 +10,7 @@ them; every event of ours has the newest usage. An array is a stream whose event
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -46,6 +47,8 @@ _EMPTY: Json = {"text": ""}
 _MALFORMED = "MALFORMED_FUNCTION_CALL"
 _QUOTES_A_CALL = "MALFORMED_FUNCTION_CALL that quotes a call"
 """Our own word for that reason, which clients never see."""
+_DECODER = json.JSONDecoder()
+_BETWEEN = re.compile(r"[\s,]*")
 _MESSAGE = re.compile(r"\s*Malformed function call:\s*((?:print\(\s*)?default_api\.\w[\s\S]*)\Z")
 
 
@@ -230,11 +233,11 @@ class Gemini(Protocol):
     # A document, or an array of events
 
     def document(self, body: bytes) -> bytes:
-        items = payload.read_twice(body.decode("utf-8", "replace").strip().removeprefix("\ufeff"))[0]
-        if not isinstance(items, list):
+        items = _items(body.decode("utf-8", "replace").strip().removeprefix("\ufeff"))
+        if items is None:
             return super().document(body)
         self._array = True
-        events = [Event(text.encode(), text) for text in map(strict.write, items)]
+        events = [Event(text.encode(), text) for text in items]
         taken = [self.take(event) if event.raw[:1] == b"{" else [event.raw] for event in events]
         out = [piece for pieces in (*taken, self.end()) for piece in pieces if piece]
         return body if out == [event.raw for event in events] else b"[" + b",\n".join(out) + b"]\n"
@@ -248,6 +251,18 @@ class Gemini(Protocol):
 
 def _is_error(raw: bytes) -> bool:
     return error_in(payload.read_strict(raw.decode("utf-8", "replace"))) is not None
+
+
+def _items(text: str) -> list[str] | None:
+    """The items of a JSON array, as they are written; None if it is none."""
+    if not isinstance(payload.read_strict(text), list):
+        return None
+    items: list[str] = []
+    at = 1
+    while (between := _BETWEEN.match(text, at)) and between.end() < len(text) - 1:
+        at = _DECODER.raw_decode(text, between.end())[1]
+        items.append(text[between.end() : at])
+    return items
 
 
 def _answer_of(data: Json) -> Json:
