@@ -11,7 +11,7 @@ from typing import Any, Final
 from . import payload
 from .protocols.gemini import is_gemini
 from .protocols.ollama import is_line
-from .protocols.zai_envelope import is_envelope
+from .protocols.zai import is_envelope
 from .sizes import MOST_MARKS, marks_in
 from .wire import sse
 

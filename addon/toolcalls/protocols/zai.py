@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from .. import payload
 from ..calls import assemble
@@ -32,12 +32,24 @@ from ..wire.sse import Event
 from .errors import ERROR, error_in, error_in_text
 from .protocol import Failed, Protocol, joined
 from .zai_document import BLOCK_END, BLOCK_TAG, WRAPPER_TAG, Block, Document
-from .zai_envelope import Patch, call_id_of, data_of, error_of, patch_of, reason_of
 
 _log = logging.getLogger("toolfix.engine")
 
 _THINKING, _CALLING, _ANSWERED = "thinking", "tool_call", "tool_response"
 _DONE: Final = b"data: [DONE]\n\n"
+_SIGNS: Final = frozenset(
+    {"phase", "delta_content", "edit_content", "delta_name", "delta_arguments", "error", "done", "data"}
+)
+_IDS = ("tool_call_id", "sub_tool_call_id", "id")
+
+
+class _Patch(NamedTuple):
+    """A change of the document: `delta` appends, `edit` cuts at `place` and appends, `content` replaces all."""
+
+    kind: Literal["edit", "content", "delta"]
+    text: str
+    place: int | None = 0
+    """None if an edit does not say where it cuts."""
 
 
 class Zai(Protocol):
@@ -133,7 +145,10 @@ class Zai(Protocol):
     # One event
 
     def _read(self, event: Json) -> list[Part]:
-        data, error = data_of(event), error_of(event)
+        said, error = event.get("data"), _error_of(event)
+        data: Json = said if isinstance(said, dict) else {}
+        if isinstance(data.get("data"), dict) and "phase" not in data:
+            data = {**data["data"], **data}  # As errors come.
         if not data and not error:
             return []
         if not self._has_role:
@@ -150,27 +165,30 @@ class Zai(Protocol):
         self._usage = usage if usage and isinstance(usage, dict) else self._usage
         if self._is_done:
             return []
-        self._reason, self._is_done = reason_of(data) or self._reason, done
+        choices = data.get("choices")
+        first = choices[0] if isinstance(choices, list) and choices else None
+        reason = string_of(first.get("finish_reason")) if isinstance(first, dict) else ""
+        self._reason, self._is_done = reason or self._reason, done
         return self._read_fields(data)
 
     def _read_fields(self, data: Json) -> list[Part]:
         """Change the document, and read it: the phase alone does not say what an edit means."""
         self._phase = string_of(data.get("phase")) or "answer"
-        patch = patch_of(data)
+        patch = _patch_of(data)
         if self._thinks == "apart" and self._phase in (_CALLING, _ANSWERED):
             self._thinks = "behind a call"
         if self._phase == _ANSWERED:
             # The result of one of the server's own tools is no text of the answer.
             if patch is None or patch.kind == "edit":
                 return self._change(patch) if patch is not None else []
-            self._run_by_server[call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
+            self._run_by_server[_call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
             return [Other()]
         parts = self._take_fragments(data)
         if patch is None:
             return parts
         return [*parts, *(self._think(patch) if self._phase == _THINKING else self._change(patch))]
 
-    def _think(self, patch: Patch) -> list[Part]:
+    def _think(self, patch: _Patch) -> list[Part]:
         """Thinking that begins with a wrapper is part of the document; else it is reasoning of its own."""
         text = patch.text
         if text.lstrip("\n").startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.place):
@@ -186,7 +204,7 @@ class Zai(Protocol):
     def _take_fragments(self, data: Json) -> list[Part]:
         """`delta_name` or a new id begins a call, `delta_arguments` continues it."""
         name, arguments = string_of(data.get("delta_name")), payload.text_of(data.get("delta_arguments"))
-        found = [Fragment(None, call_id_of(data), name, arguments)] if name or arguments else []
+        found = [Fragment(None, _call_id_of(data), name, arguments)] if name or arguments else []
         listed = data.get("tool_calls")
         for entry in listed if isinstance(listed, list) else []:
             # Some gateways put calls in the form of OpenAI into the envelope.
@@ -200,14 +218,14 @@ class Zai(Protocol):
         self._fragments_size += sum(len(one.arguments) for one in found)
         return [Other()] if any(one.name and not self._is_clients(one.name) for one in found) else []
 
-    def _change(self, patch: Patch) -> list[Part]:
+    def _change(self, patch: _Patch) -> list[Part]:
         document, by_server = self._document, self._phase == _CALLING
         if not by_server:
             document.read()  # A block that grew is over.
         if patch.place is None and BLOCK_END in patch.text.partition(BLOCK_TAG)[0] and self._phase != "answer":
             # It is not known of which block this is the rest, and how much of it comes again.
             raise Failed(*_failure("An edit of chat.z.ai does not say what it replaces.", None))
-        before, known = self._parts_of_new(0), document.known_blocks
+        before, known = self._parts_of_new(0), len(document.blocks) + document.block_is_open
         document.patch(patch.text, None if patch.kind == "delta" else patch.place or 0, by_server=by_server)
         taken_back: list[Part] = [Other()] if document.taken_back else []
         return [*before, *taken_back, *self._parts_of_new(known)]
@@ -216,7 +234,8 @@ class Zai(Protocol):
         """The parts of what is new in the document, up to the null patch that ends the turn. `known`: how many blocks
         it had before."""
         parts: list[Part] = []
-        for one in self._document.pop_new():
+        new, self._document.new = self._document.new, []
+        for one in new:
             if self._blocks_of_turn is not None:
                 break
             if not isinstance(one, Block):
@@ -331,10 +350,57 @@ class Zai(Protocol):
 
     @property
     def changed_sent_text(self) -> bool:
-        return self._document.rewritten
+        return self._document.content.rewritten or self._document.reasoning.rewritten
 
 
 def _failure(message: str, code: Any, kind: str = "upstream_error") -> list[bytes]:
     """An error and no reason, so that no client takes the answer for complete."""
     error = {"message": message, "type": kind, "param": None, "code": code}
     return [sse.write(payload.write({"error": error})), _DONE]
+
+
+# The envelope. A value of the wrong kind is ignored.
+
+
+def is_envelope(event: Json) -> bool:
+    """Whether this is an event of the chat.z.ai family and not of an OpenAI server."""
+    if event.get("type") == "chat:completion":
+        return True
+    data = event.get("data")
+    return isinstance(data, dict) and "choices" not in event and "type" not in event and not _SIGNS.isdisjoint(data)
+
+
+def _patch_of(data: Json) -> _Patch | None:
+    """The patch in an event: its first text field, unless that is empty. The 2025 stream ends with an empty edit."""
+    edit, content, delta = data.get("edit_content"), data.get("content"), data.get("delta_content")
+    if isinstance(edit, str):
+        try:
+            index = max(int(data.get("edit_index")), 0)  # type: ignore[arg-type]
+        except (TypeError, ValueError, OverflowError):
+            index = None
+        return _Patch("edit", edit, index) if edit else None
+    if isinstance(content, str):
+        return _Patch("content", content) if content else None
+    return _Patch("delta", delta) if isinstance(delta, str) and delta else None
+
+
+def _call_id_of(data: Json) -> str:
+    metadata = data.get("metadata")
+    found = [string_of(metadata.get(key)) for key in _IDS] if isinstance(metadata, dict) else []
+    return next(filter(None, found), "")
+
+
+def _error_of(event: Json) -> tuple[str, Any] | None:
+    """The message and the code of an error on any of the three levels, or of a bare `error_code`."""
+    level: Any = event
+    error: Any = None
+    while isinstance(level, dict) and not error:
+        error = level.get("error") or (level if level.get("error_code") else None)
+        level = level.get("data")
+    error = error or error_in(event)
+    if not isinstance(error, dict):
+        return (payload.text_of(error), None) if error else None
+    code = error.get("code") or error.get("error_code")
+    messages = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
+    message = next((payload.text_of(value) for value in messages if value), "")
+    return message or f"The upstream reported the error {code or payload.write(error)}.", code

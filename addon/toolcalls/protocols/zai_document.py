@@ -148,19 +148,15 @@ class Document:
         self.blocks: list[Block] = []
         self.content, self.reasoning = Channel(), Channel()
         self._elements = [_Element("text", 0, 0, 0, 0, 0)]
-        self._new: list[New] = []
+        self.new: list[New] = []
+        """The new text, the new reasoning and the blocks that are over, in order, until somebody takes them."""
         self._server_from: int | None = None
         """From here to its end the document was written by the server itself; None: its end was not."""
 
     @property
-    def rewritten(self) -> bool:
-        """Whether text changed that the client had already seen."""
-        return self.content.rewritten or self.reasoning.rewritten
-
-    @property
     def taken_back(self) -> bool:
         """Whether the document no longer has all that the client has seen."""
-        return self.rewritten or any(one.length < len(one.shown) for one in (self.content, self.reasoning))
+        return any(one.rewritten or one.length < len(one.shown) for one in (self.content, self.reasoning))
 
     @property
     def block_is_open(self) -> bool:
@@ -169,14 +165,8 @@ class Document:
     def all_blocks(self) -> list[Block]:
         """The blocks so far, with an open one."""
         self.read()
-        if not self.block_is_open:
-            return self.blocks
-        return [*self.blocks, read_block(self.units.read(self._elements[-1].start))[0]]
-
-    @property
-    def known_blocks(self) -> int:
-        """How many blocks have begun."""
-        return len(self.blocks) + self.block_is_open
+        last = self._elements[-1]
+        return [*self.blocks, read_block(self.units.read(last.start))[0]] if last.kind == "block" else self.blocks
 
     def patch(self, text: str, place: int | None = None, *, by_server: bool = False) -> None:
         """Cut the document at a place, if one is given, and append.
@@ -186,7 +176,7 @@ class Document:
         size, hold = len(self.units), by_server
         cut = size if place is None else self.units.cut(place)
         if cut < size:
-            blocks = self.known_blocks
+            blocks = len(self.blocks) + self.block_is_open
             self._cut(cut)
             # What cuts or replaces a call comes from the server, and repeats the calls behind it.
             by_server = by_server or len(self.blocks) < blocks
@@ -221,11 +211,6 @@ class Document:
             self._give_back(size)
         elif block.whole:
             self._close(block, size)
-
-    def pop_new(self) -> list[New]:
-        """The new text, the new reasoning and the blocks that are over, in order."""
-        new, self._new = self._new, []
-        return new
 
     # Reading
 
@@ -272,7 +257,7 @@ class Document:
 
     def _close(self, block: Block, end: int) -> None:
         self.blocks.append(block)
-        self._new.append(block)
+        self.new.append(block)
         self._begin("text", end)
 
     def _give_back(self, end: int) -> None:
@@ -305,7 +290,7 @@ class Document:
             body = "\n\n" + body if body and last.reasoning else body
         last.at += len(text) - 1
         fresh = self.reasoning.write(body)
-        self._new += [Thought(fresh)] if fresh else []
+        self.new += [Thought(fresh)] if fresh else []
 
     def _say(self, last: _Element, text: str, end: int) -> None:
         """Send text, up to here. Texts with an element between them are joined by a blank line."""
@@ -314,7 +299,7 @@ class Document:
             text = "\n\n" + text if self.content.length and text else text
         last.at = end
         fresh = self.content.write(text)
-        self._new += [Text(fresh)] if fresh else []
+        self.new += [Text(fresh)] if fresh else []
 
 
 # Blocks
@@ -331,7 +316,12 @@ def read_block(text: str) -> tuple[Block, int]:
         place = error.pos if isinstance(error, json.JSONDecodeError) else 0
         may_go_on = str(error).startswith("Unterminated") or place >= len(text) - 8
         end = -1 if may_go_on else text.find(BLOCK_END, place)
-        return _cut_block(text if end < 0 else text[:end]), end + len(BLOCK_END) if end >= 0 else 0
+        text = text if end < 0 else text[:end]
+        said = {key: pattern.search(text) for key, pattern in _FIELDS.items()}
+        result = _RESULT.search(text, said["arguments"].end() if said["arguments"] else 0)
+        did = "" if result is None or result[1] == '""' else None if result[1] else "filled"
+        block = Block(**{key: _decoded(one[1]) if one else "" for key, one in said.items()}, result=did, whole=False)
+        return block, end + len(BLOCK_END) if end >= 0 else 0
     tail = _BLOCK_TAIL.match(text, end)
     end = tail.end() if tail else 0 if BLOCK_END.startswith(text[end:].lstrip()) else end
     data = value.get("data")
@@ -344,22 +334,12 @@ def read_block(text: str) -> tuple[Block, int]:
     return Block(string_of(metadata.get("id")), name, arguments, metadata.get("result", "")), end
 
 
-def _cut_block(text: str) -> Block:
-    """A block whose JSON is broken, or not complete."""
-    found = {key: pattern.search(text) for key, pattern in _FIELDS.items()}
-    said = {key: joined(_decoded(match[1])) if match else "" for key, match in found.items()}
-    arguments = found["arguments"]
-    result = _RESULT.search(text, arguments.end() if arguments else 0)
-    did = "" if result is None or result[1] == '""' else None if result[1] else "filled"
-    return Block(**said, result=did, whole=False)
-
-
 def _decoded(string: str) -> str:
     """What is between the quotation marks of a JSON string; as it is, if an escape in it is unknown."""
     try:
-        return str(json.loads(f'"{string}"', strict=False))
+        return joined(str(json.loads(f'"{string}"', strict=False)))
     except ValueError:
-        return string
+        return joined(string)
 
 
 # Characters
