@@ -109,7 +109,7 @@ class Items:
         self.all: list[Item] = []
         self.changed = False
         """A call was held, or the client got an item otherwise than it came: the list at the end is written anew."""
-        self._known: dict[str | int, Item] = {}
+        self._known: dict[str | int | None, Item] = {}
         """The last item at each index of the upstream, and under each of its ids."""
         self._taken: set[str | int] = set()
         """The ids and the indices of the items that the client knows."""
@@ -125,11 +125,11 @@ class Items:
         return item
 
     def known(self, wire_id: str, wire_index: int | None = None) -> Item | None:
-        return self._known.get(wire_id) or self._known.get(-1 if wire_index is None else wire_index)
+        return self._known.get(wire_id) or self._known.get(wire_index)
 
     def find(self, kind: str, wire_id: str, wire_index: int | None) -> Item | None:
         """The unfinished item that an event is about; without an index the last one, as ids may change."""
-        found = [self._known.get(wire_id), self._known.get(-1 if wire_index is None else wire_index)]
+        found = [self._known.get(wire_id), self._known.get(wire_index)]
         found += reversed(self.all) if wire_index is None else ()
         item = next((one for one in found if one is not None and one.kind == kind and not one.over), None)
         if item is not None and wire_id:

@@ -29,9 +29,8 @@ from ...wire.sse import Event
 from ..errors import error_in
 from ..protocol import Failed, Protocol, joined
 from .answer import AnswerOfItems
-from .events import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, TERMINAL, Incoming
 from .items import Items
-from .read import Reader
+from .read import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, TERMINAL, Incoming, Reader
 from .write import Writer
 
 _ABOUT_A_CALL: Final = re.compile(

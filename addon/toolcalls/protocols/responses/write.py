@@ -15,10 +15,12 @@ from ... import payload
 from ...parts import Decided, Json, Other, Part, Piece, Stop, Text, Thought, source_of
 from ...wire.framing import Framing
 from .answer import RETYPED
-from .events import (
+from .items import CALL, FREEFORM, MESSAGE, REASONING, Item, Items, MessageText, kind_of
+from .read import (
     ADDED,
     ARGUMENTS,
     DELTA,
+    DROPPED,
     ECHOES,
     ENDED,
     INPUT,
@@ -29,19 +31,18 @@ from .events import (
     TEXTS,
     Incoming,
 )
-from .items import CALL, FREEFORM, MESSAGE, REASONING, Item, Items, MessageText, kind_of
-from .read import DROPPED
 
 _NUMBER: Final = re.compile(rb'"sequence_number"\s*+:\s*+([0-9]+)')
 _SHORTENED: Final[Json] = {"instructions": None, "tools": [], "output": []}
 """Empty values instead of fields that may repeat a long request."""
 _CONTENT: Final = ("content", "summary", "encrypted_content")
+_CARRIERS: Final = {CALL: (ARGUMENTS, "arguments"), FREEFORM: (INPUT, "input")}
+"""The type of the events of its arguments, without the last word, and their key."""
 
 
 @dataclass(slots=True)
 class _Call:
-    """A call of which the client has the beginning. `named`: what its item says whenever it is told; `stem`, `key`:
-    the type of the events of its arguments, without the last word, and their key."""
+    """A call of which the client has the beginning. `named`: what its item says whenever it is told."""
 
     item: Item
     named: Json
@@ -64,8 +65,6 @@ class Writer:
         """The number of the last event that was sent."""
         self._response: Json | None = None
         """The response as the server last announced it."""
-        self._split: Text | None = None
-        """The text of which a piece was sent last."""
         self._calls: dict[int, _Call] = {}
         """The calls that go out while they arrive."""
         self.left_alone = False
@@ -136,8 +135,11 @@ class Writer:
     def _event(self, source: Incoming, part: Thought | Other) -> list[bytes]:
         """An event that is no delta of a text and about no call."""
         kind, item = source.kind, part.slot
-        if kind in ECHOES:
-            return self._echo(source)
+        if kind in ECHOES and source.response:
+            # llama.cpp announces a response without them, and the AI SDK rejects that.
+            self._response = {"created_at": 0, "model": self._model, **source.response}
+            kept = {"created_at", "model"} <= source.response.keys()
+            return [self.send(kind, {} if kept else {"response": self._response}, source)]
         if not kind.startswith("response."):
             return [self.in_order(source)]
         if item is None:
@@ -148,14 +150,6 @@ class Writer:
             return self._text_event(source, item, part.body.get("text"))
         known = item.index >= 0 and "item_id" in source.message
         return [self.send(kind, _place(item) if known else {}, source)]
-
-    def _echo(self, source: Incoming) -> list[bytes]:
-        response = source.response
-        if response and not {"created_at", "model"} <= response.keys():
-            # llama.cpp announces a response without them, and the AI SDK rejects that.
-            response = {"created_at": 0, "model": self._model, **response}
-        self._response = response or self._response
-        return [self.send(source.kind, {"response": response} if response else {}, source)]
 
     # Texts
 
@@ -171,14 +165,11 @@ class Writer:
         out, where = self._opened(item, text), _place(item, content_index=text.number)
         if isinstance(part.source, Incoming):
             return [*out, self.send(DELTA, where, part.source)]
-        return [*out, self.send(DELTA, {**where, "delta": part.text, **self._logprobs(part.piece_of, came)})]
-
-    def _logprobs(self, whole: Text | None, came: Incoming) -> Json:
-        """The `logprobs` of a text that is sent in pieces: the first piece has them all."""
-        if not came.message.get("logprobs"):
-            return {}
-        begun, self._split = self._split is whole, whole
-        return {"logprobs": [] if begun else came.message["logprobs"]}
+        where["delta"] = part.text
+        if "logprobs" in came.message:
+            # The first piece of a text has them all.
+            where["logprobs"], came.message["logprobs"] = came.message["logprobs"], []
+        return [*out, self.send(DELTA, where)]
 
     def _text_event(self, source: Incoming, item: Item, text: MessageText | None) -> list[bytes]:
         """An event about a text that is no delta of a message."""
@@ -244,19 +235,16 @@ class Writer:
         piece.fragments = part.fragments
         return self._call(piece, type=kind, namespace=outcome.namespace or "")
 
-    def _begun(self, piece: Piece, named: Json) -> _Call:
-        slot = piece.fragments[0].slot if piece.fragments else None
-        item_id = next((one.item for one in piece.fragments if one.item), "")
-        item = self._items.open(CALL, item_id, payload.index_of(slot), {})
-        self._items.announce(item)
-        self._items.changed = True
-        named = {"id": item.id, **named, "call_id": piece.id, "name": piece.name}
-        return _Call(item, named, *((INPUT, "input") if named["type"] == FREEFORM else (ARGUMENTS, "arguments")))
-
     def _call(self, piece: Piece, **named: str) -> list[bytes]:
         """A piece of a call, or all of it: its announcement, a delta, and how it ends."""
         if piece.begins:
-            self._calls[piece.number] = self._begun(piece, named)
+            item_id = next((one.item for one in piece.fragments if one.item), "")
+            place = payload.index_of(piece.fragments[0].slot) if piece.fragments else None
+            item = self._items.open(CALL, item_id, place, {})
+            self._items.announce(item)
+            self._items.changed = True
+            named = {"id": item.id, **named, "call_id": piece.id, "name": piece.name}
+            self._calls[piece.number] = _Call(item, named, *_CARRIERS[named["type"]])
         call = self._calls[piece.number]
         came = {one.source.kind: one.source for one in reversed(piece.fragments) if isinstance(one.source, Incoming)}
         added, ended = came.get(ADDED), came.get(ENDED)
