@@ -37,7 +37,6 @@ _ABOUT_A_CALL: Final = re.compile(
     r'"(?:function_call|custom_tool_call|response\.(?:function_call_arguments|custom_tool_call_input)\.\w+)"'
 )
 """In an event about a call: the type of the event or of an item in it. In a text its quotes would be escaped."""
-_KINDS: Final = {"completed": COMPLETED, "incomplete": "response.incomplete", "failed": "response.failed"}
 _UNFINISHED: Final = frozenset({"in_progress", "queued"})
 
 
@@ -59,7 +58,8 @@ class Responses(Protocol):
         """How many times the answer began."""
         self._error: Json = {}
         """An error of the upstream: `response.failed` repeats it at the end."""
-        self._error_event: Incoming | None = None
+        self._failed_by: tuple[Json, Incoming | None] = {}, None
+        """The error that was read last, and its event, if that is JSON."""
         self._document: Json = {}
 
     # Reading
@@ -80,7 +80,7 @@ class Responses(Protocol):
         if not kind.startswith("response.") or kind == "response.error":
             error = error_in(message, event.type)
             if error is not None:
-                self._error, self._error_event = error, source
+                self._failed_by = error, source
                 raise Failed
         else:
             self._started = True
@@ -171,7 +171,8 @@ class Responses(Protocol):
         written as one of the protocol, because there is no response yet that could fail.
         """
         self._writer.failed = True
-        out, source = self._all_that_waits(Finish.CUT), self._error_event
+        out = self._all_that_waits(Finish.CUT)
+        self._error, source = self._failed_by
         ends = source is not None and source.message.get("type") == "error"
         self._over = ends or not self._started
         if ends or self._started:
@@ -180,7 +181,7 @@ class Responses(Protocol):
         return [*out, self._writer.send("error", {**said, "error": {"type": said["code"], **self._error, **said}})]
 
     def _take_error(self, event: Event, error: Json) -> list[bytes]:
-        self._error = error
+        self._failed_by = error, None
         return self._fail(event.raw)
 
     # A document
@@ -191,7 +192,7 @@ class Responses(Protocol):
         status = str(response.get("status") or "")
         if not isinstance(response.get("output"), list) or status in _UNFINISHED:
             return None
-        kind = "response.failed" if response.get("error") else _KINDS.get(status, "response.done")
+        kind = "response.failed" if response.get("error") else f"response.{status}"
         source = Incoming(body, [], {"response": response}, kind, kind)
         self._writer.in_document, self._writer.cut = True, source.how_ended()[1] is Finish.CUT
         return source.saying(self._reader.read_end(source, document=True))

@@ -52,7 +52,7 @@ DROPPED: Final = "dropped"
 class Incoming(SourceEvent):
     """An event of the upstream: its parsed data, the type on its `event:` line, and its type.
 
-    `item`, `response`: what is in it; empty if there is none.
+    `item`, `response`: what is in it; empty if there is none. `item_id`, `place`: the item that it is about.
     """
 
     message: Json
@@ -60,10 +60,13 @@ class Incoming(SourceEvent):
     kind: str
     item: Json = field(init=False)
     response: Json = field(init=False)
+    item_id: str = field(init=False)
+    place: int | None = field(init=False)
 
     def __post_init__(self) -> None:
         inner = (self.message.get("item"), self.message.get("response"))
         self.item, self.response = (one if isinstance(one, dict) else {} for one in inner)
+        self.item_id, self.place = string_of(self.message.get("item_id")), self.number("output_index")
 
     def saying(self, parts: list[Part]) -> list[Part]:
         """These parts, which remember this event."""
@@ -103,7 +106,7 @@ class Reader:
             return self._read_text(source, stem, verb)
         if source.kind in (ADDED, ENDED):
             return self._read_item(source, source.item, begins=source.kind == ADDED)
-        item_id, place = string_of(source.message.get("item_id")), source.number("output_index")
+        item_id, place = source.item_id, source.place
         item = self._items.known(item_id, place)
         if stem == ARGUMENTS and verb == "delta":
             return [Fragment(place, arguments=payload.text_of(source.message.get("delta")), item=item_id)]
@@ -121,7 +124,7 @@ class Reader:
     # Items
 
     def _read_item(self, source: Incoming, body: Json, *, begins: bool) -> list[Part]:
-        kind, wire_id, place = kind_of(body), str(body.get("id") or ""), source.number("output_index")
+        kind, wire_id, place = kind_of(body), str(body.get("id") or ""), source.place
         self._read_by_model.add_results(body)
         if not kind:
             return [Other(quiet=True, waits=True)]
@@ -202,7 +205,10 @@ class Reader:
         entry, delta = source.message.get("part"), source.message.get("delta")
         kind = string_of(entry.get("type")) if isinstance(entry, dict) else ""
         reasons = TEXTS[stem] == REASONING or kind == "reasoning_text"
-        item = self._item_of(source, REASONING if reasons else MESSAGE)
+        owner, wire_id, place = REASONING if reasons else MESSAGE, source.item_id, source.place
+        known = self._items.known(wire_id)
+        late = known if known is not None and known.kind == owner else None
+        item = self._items.find(owner, wire_id, place) or late or self._items.open(owner, wire_id, place, {})
         if reasons:
             return [Thought("", item)] if verb == "delta" else [Other(item, quiet=True)]
         begins = stem == PART and verb == "added"
@@ -220,13 +226,6 @@ class Reader:
             return [Other(item, body, begins=True, quiet=shown == "", shown=shown)]
         text.over = True
         return [*_seen(item, shown), Other(item, body, ends=True)]
-
-    def _item_of(self, source: Incoming, kind: str) -> Item:
-        """The item whose text an event is about; a new one, if it is the first."""
-        wire_id, place = string_of(source.message.get("item_id")), source.number("output_index")
-        known = self._items.known(wire_id)
-        late = known if known is not None and known.kind == kind else None
-        return self._items.find(kind, wire_id, place) or late or self._items.open(kind, wire_id, place, {})
 
     def _read_delta(self, item: Item, text: MessageText, delta: Any, body: Json) -> Part:
         if not isinstance(delta, str) or not delta:
