@@ -137,9 +137,10 @@ class Writer:
         kind, item = source.kind, part.slot
         if kind in ECHOES and source.response:
             # llama.cpp announces a response without them, and the AI SDK rejects that.
-            self._response = {"created_at": 0, "model": self._model, **source.response}
-            kept = {"created_at", "model"} <= source.response.keys()
-            return [self.send(kind, {} if kept else {"response": self._response}, source)]
+            missing = {"created_at": 0, "model": self._model}
+            response = source.response
+            self._response = response if missing.keys() <= response.keys() else {**missing, **response}
+            return [self.send(kind, {"response": self._response}, source)]
         if not kind.startswith("response."):
             return [self.in_order(source)]
         if item is None:
