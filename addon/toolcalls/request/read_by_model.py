@@ -6,6 +6,7 @@ A call that stands in one of them is only repeated from there (`textcalls/read_a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
@@ -28,17 +29,15 @@ _MOST_IN_ANSWER = 8 * 1024 * 1024
 """The most characters of results in an answer that are kept. After more of them, no text is taken as a call."""
 
 
+@dataclass(slots=True, eq=False)
 class ReadByModel:
-    __slots__ = ("_before", "_length", "_results", "_texts")
-
-    def __init__(self, texts: Iterable[str] = (), *, before: ReadByModel | None = None) -> None:
-        """`before`: what the model had read before the current answer."""
-        self._before = before
-        self._texts: Iterable[str] = texts
-        """Walked only when a call is looked for: few answers have a call as text, and a history is long."""
-        self._results: dict[str, None] = {}
-        """The texts of results in the answer."""
-        self._length = 0
+    _texts: Iterable[str] = ()
+    """Walked only when a call is looked for: few answers have a call as text, and a history is long."""
+    before: ReadByModel | None = None
+    """What the model had read before the current answer."""
+    _results: dict[str, None] = field(default_factory=dict)
+    """The texts of results in the answer, and how long they are."""
+    _length: int = 0
 
     @classmethod
     def of_request(cls, request: dict[str, Any]) -> ReadByModel:
@@ -49,7 +48,7 @@ class ReadByModel:
     def texts(self) -> tuple[str, ...] | None:
         """All that was read; None if there was more than is kept: then every call counts as read."""
         self._texts = tuple(self._texts)
-        before = self._before.texts if self._before is not None else ()
+        before = self.before.texts if self.before is not None else ()
         if before is None or self._length > _MOST_IN_ANSWER:
             return None
         return (*before, *self._texts, *self._results)

@@ -18,6 +18,7 @@ from typing import Any
 
 from ..mend.arguments import mend_arguments
 from ..mend.finish import Finish
+from ..mend.values import WRAPPERS
 from .formats import OPENER, WEAK, Row, behind_section, rows_at
 from .json_calls import ARGUMENT_KEYS, INNER_KEYS, NAME_KEYS, OTHER_KEYS, calls_of, read_json
 from .known import CutOff, ReadCall, WrittenTools, read, write
@@ -65,8 +66,9 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Writ
     """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
     if texts is None:
         return True
-    words = sorted(sorted(set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments)))), key=len, reverse=True)[:3]
-    texts = [text for text in texts if all(word in text or word in _LINE_END.sub("", text) for word in words)]
+    words = set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments))) - WRAPPERS
+    longest = sorted(sorted(words), key=len, reverse=True)[:3]
+    texts = [text for text in texts if all(word in text or word in _LINE_END.sub("", text) for word in longest)]
     if not texts:
         return False
     wanted, known = _key(arguments), replace(known, closers_may_be_missing=True, in_a_page=True)
@@ -95,6 +97,8 @@ def _key(arguments: str) -> str:
     """What equal values have in common; pages change the white space in texts, and write values as texts."""
     value = read(arguments)
     value = mend_arguments(arguments, Finish.COMPLETE).value if value is None else value
+    while isinstance(value, dict) and len(value) == 1 and WRAPPERS.issuperset(value):
+        [value] = value.values()
     return json.dumps(_folded(arguments if value is None else value), sort_keys=True)
 
 

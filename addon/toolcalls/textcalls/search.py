@@ -29,8 +29,6 @@ _MOST_HEADS = 4_000
 _SPARE = 256 * 1024
 """How much is read at the end beside what is held, if head after head is none: what is behind that stays text."""
 _NO_WRAPPERS = frozenset(("<|message|>", "<|channel|>", "<|start|>assistant", "assistant<|channel|>"))
-_MOST_RESTARTS = 2
-"""How often the message begins again, behind reasoning."""
 _PREFIXES = BEGINNINGS.keys() | {end[:size] for end in ENDS for size in range(1, len(end))}
 _FIRST = re.compile("[" + re.escape("".join(sorted({prefix[0] for prefix in _PREFIXES}))) + "]")
 _WEAK_SHOWS_WITHIN = 200
@@ -63,7 +61,6 @@ class Search:
     """How much of it has passed already, because no call may begin there."""
     _measured: int = 0
     """The size from which what is held is measured again."""
-    _restarts: int = 0
     _refused: bool = False
     """A quoted head came last, and nothing but white space behind it: what it wraps is quoted as well."""
     _held: Held | None = None
@@ -183,10 +180,15 @@ class Search:
             if opener not in ENDS:
                 self._refused = opener not in _NO_WRAPPERS
                 continue
-            self._refused = False
-            if self.weak and self._restarts < _MOST_RESTARTS:
-                self._restarts += 1
-                self._starts = True
+            self._refused, self._starts = False, self.weak
+        self._keep_suffix(text, at, gone, out, final)
+        return False
+
+    def _keep_suffix(self, text: str, at: int, gone: int, out: list[str], final: bool) -> None:
+        """Pass the text from `at` on, up to what may be the beginning of a head if a call may begin there.
+
+        `gone`: up to where it has passed already.
+        """
         end = max(at, len(text) if final else _suffix_of(text))
         for begin in _starts(text, end):
             self._pass(text[at:begin], out)
@@ -198,7 +200,6 @@ class Search:
             self._pass(text[at:], out)
             at = len(text)
         self._suffix, self._gone = text[end:], at - end
-        return False
 
     def _may_begin(self, opener: str) -> bool:
         """Whether a call may begin here, with this opener or with one that begins like this."""
@@ -219,21 +220,19 @@ class Search:
         """
         held, structure = self._held, self.structure
         assert held is not None
-        end, spoils, whole = 0, False, False
         try:
             if held.size > self._measured:
                 self._measured = held.size + held.size // 2
-                text = held.rest
-                heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
-                if has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or any(True for _ in heads):
+                if _is_too_much(held.rest):
                     raise LimitReached
             held.read(final=calls is not None)
             if calls is None:
                 return None
-            if not any(was_read(call.name, call.arguments, self.texts(), self._known) for call in held.done):
-                calls += held.done
-                self._held = None
-                return held.rest
+            if any(was_read(call.name, call.arguments, self.texts(), self._known) for call in held.done):
+                raise NoCall(0)
+            calls += held.done
+            self._held = None
+            return held.rest
         except CutOff:
             return None
         except LimitReached:
@@ -241,18 +240,23 @@ class Search:
             self.off = True
             return None
         except NoCall as reason:
-            end, spoils, whole = reason.end, reason.spoils, reason.whole  # itself, it would keep all frames
-        rest = held.rest
-        passed = held.raw + rest[:end]
-        if held.done or whole:
-            structure.add_calls(passed)
-        else:
-            structure.add(passed)
-        if spoils and not self.reasoning:
-            structure.spoil()
-        self._held = None
-        out.append(passed)
-        return rest[end:]
+            rest = held.rest
+            passed = held.raw + rest[: reason.end]
+            if held.done or reason.whole:
+                structure.add_calls(passed)
+            else:
+                structure.add(passed)
+            if reason.spoils and not self.reasoning:
+                structure.spoil()
+            self._held = None
+            out.append(passed)
+            return rest[reason.end :]
+
+
+def _is_too_much(held: str) -> bool:
+    """Whether more is held than is read."""
+    heads = islice(OPENER_OR_END.finditer(held), _MOST_HEADS, None)
+    return has_more_parts(held, MOST_WRITTEN) or held.count("</") > MOST_TAGS or next(heads, None) is not None
 
 
 def _starts(text: str, at: int) -> Iterator[int]:

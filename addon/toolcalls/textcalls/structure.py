@@ -117,13 +117,19 @@ class Structure:
         return now
 
     def _is_placed(self, special: bool) -> bool:
-        """Whether the line before, and the line above, let a call begin here."""
+        """Whether the line before, and the line above, let a call begin here: on the same line behind a sentence, an
+        emoji or a token of a template; if it is `special`, behind any words."""
         line = self._line
         if (line.strip() or self._above).rstrip(" \t*_\"'”’)）").endswith(_QUESTION):
             return False
         if not line.strip():
             return not self._quote and (not line or not self._above)
-        return _is_sentence(line) or (special and line[-1] not in _QUOTES and _WORDS_BEGIN.match(line) is not None)
+        if special and line[-1] not in _QUOTES and _WORDS_BEGIN.match(line) is not None:
+            return True
+        end = _SENTENCE_ENDS.search(line, max(0, len(line) - 6))
+        if end is not None and (end["emoji"] or _SENTENCE_BEGINS.match(line) is not None):
+            return True
+        return _TEMPLATE.match(line) is not None
 
     @property
     def _line(self) -> str:
@@ -198,7 +204,7 @@ class Structure:
                 self._examine(whole=True)
             line = self._line
             if self._ticks >= 3 and not self._fence:  # behind words on its line
-                self._open_fence("`" * self._ticks, 0)
+                self._fence, self._indent, self._nested, self._ticks = "`" * self._ticks, 0, 0, 0
             self._quote = line.lstrip()[:1] == ">"
             if not line.strip():
                 self._ticks = 0
@@ -213,13 +219,10 @@ class Structure:
         self._head = self._last = self._tail = ""
         self._length = 0
 
-    def _open_fence(self, mark: str, indent: int) -> None:
-        self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
-
     def _fence_line(self, mark: str, info: str, indent: int) -> None:
         self._above, self._quote = mark, False
         if not self._fence:
-            self._open_fence(mark, indent)
+            self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
         elif indent > self._indent + 3:
             pass  # it is code
         elif mark[0] == self._fence[0] and len(mark) >= len(self._fence):
@@ -289,11 +292,3 @@ class Structure:
                 self._begin_line(token.string[token.end() :])
         elif token["other_speaker"]:
             self._other_speaker = self._other_speaker or not self._think
-
-
-def _is_sentence(line: str) -> bool:
-    """Whether a line begins with a letter and ends with a stop or a colon, ends with an emoji, or is a token."""
-    end = _SENTENCE_ENDS.search(line, max(0, len(line) - 6))
-    if end is not None and (end["emoji"] or _SENTENCE_BEGINS.match(line) is not None):
-        return True
-    return _TEMPLATE.match(line) is not None
