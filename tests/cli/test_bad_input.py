@@ -35,14 +35,13 @@ from .commands import ROOT, complaint, toolfix
         (
             ["run", "--", "true"],
             {"HTTPS_PROXY": "http://[::1"},
-            "HTTPS_PROXY is not the URL of a proxy, such as http://proxy.example.com:3128. "
+            "HTTPS_PROXY is not the URL of a proxy that toolfix can use, such as http://proxy.example.com:3128. "
             "Unset it, or run toolfix in a shell without it.",
         ),
         (
             ["run", "--", "true"],
             {"ALL_PROXY": "socks5://me:secret@x:1"},
-            "ALL_PROXY names the proxy socks5://x, which toolfix cannot use: only http:// and https:// proxies work. "
-            "Unset it, or run toolfix in a shell without it.",
+            "ALL_PROXY is not the URL of a proxy that toolfix can use, such as http://proxy.example.com:3128",
         ),
         (["run", "--port", "70000", "--", "true"], {}, "Invalid value for '--port': 70000 is not in the range 0<=x<=65535."),
         (["run", "--set", "tolfix_mode=x", "--", "true"], {}, "no option 'tolfix_mode'. Did you mean toolfix_mode?"),

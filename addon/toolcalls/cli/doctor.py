@@ -38,7 +38,7 @@ from .upstream import Play, Upstream, ask
 
 _REFUSAL = Play([b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'], 400)
 """An answer after which no agent tries again."""
-_KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER")
+_KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "SHELL")
 """The variables of the user that an agent gets; others could lead it to the user's own files or accounts."""
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
 _EXPIRES_SOON = 30

@@ -105,17 +105,15 @@ def upstream_proxy(environ: Mapping[str, str]) -> tuple[str, str] | None:
         return None
     text = environ[name]
     parts = split_url(text if "://" in text else f"http://{text}")
-    why = ""
     # A word alone is a mistake more often than a host: such a host has a scheme or a port with it.
-    if not parts.hostname or ("." not in parts.netloc and not parts.port and "://" not in text):
-        why = "is not the URL of a proxy, such as http://proxy.example.com:3128"
-    elif parts.scheme not in {"http", "https"}:
-        shown = f"{parts.scheme}://{parts.hostname}"
-        why = f"names the proxy {shown}, which toolfix cannot use: only http:// and https:// proxies work"
-    if why:
-        raise click.UsageError(f"{name} {why}. Unset it, or run toolfix in a shell without it.")
+    is_word = "." not in parts.netloc and not parts.port and "://" not in text
+    if is_word or not parts.hostname or parts.scheme not in {"http", "https"}:
+        raise click.UsageError(
+            f"{name} is not the URL of a proxy that toolfix can use, such as http://proxy.example.com:3128. "
+            "Unset it, or run toolfix in a shell without it."
+        )
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    host = f"[{parts.hostname}]" if ":" in str(parts.hostname) else parts.hostname
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
     return f"{parts.scheme}://{host}:{port}", credentials
 

@@ -310,7 +310,7 @@ def proxy(options: tuple[str, ...]) -> None:
     confdir = inputs.confdir_of(settings)
     ca = environment.ensure_ca(confdir)
     trusted = environment.prepare(confdir / "toolfix-proxy", ca, environment.original(os.environ))
-    arguments = _alone(options, settings, trusted)
+    arguments = _proxy_arguments(options, settings, trusted)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Each line reaches a file or a journal at once.
         sys.stdout.reconfigure(line_buffering=True)
@@ -334,7 +334,7 @@ def proxy(options: tuple[str, ...]) -> None:
     sys.exit(status)
 
 
-def _alone(options: Sequence[str], settings: Settings, trusted: environment.Trust) -> list[str]:
+def _proxy_arguments(options: Sequence[str], settings: Settings, trusted: environment.Trust) -> list[str]:
     """mitmdump's arguments: the user's, and ours."""
     ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
     quiet = [_PORT.sub("--listen-port", option) for option in options if not _WORDY.fullmatch(option)]
