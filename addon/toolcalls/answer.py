@@ -120,11 +120,6 @@ class Answer:
         """Whether what follows decides if text, or the end of the reasoning, is a call."""
         return self.text.undecided(alone=not self.has_calls)
 
-    @property
-    def _calls_may_go(self) -> bool:
-        """Whether calls may go now: nothing that waits comes before them."""
-        return not (self._undecided or self._waiting.written)
-
     # What arrives
 
     def take(self, part: Part) -> list[Part]:
@@ -161,9 +156,8 @@ class Answer:
 
     def _heard(self, parts: list[Part]) -> list[Part]:
         """What the client gets of this: no text if the answer has a call (`toolfix_null_content`), but for blocks."""
-        if not (self._policy.null_content and self.has_calls):
-            return parts
-        return [part for part in parts if not isinstance(part, Text) or part.slot is not None]
+        silent = self.has_calls
+        return [part for part in parts if not (silent and isinstance(part, Text) and part.slot is None)]
 
     def _proves_complete(self, part: Part) -> bool:
         """Whether a part shows that the calls before it are complete. A reason says itself how they ended."""
@@ -232,9 +226,8 @@ class Answer:
         self.end.went_on = self.end.went_on or (bool(self.end.reasons) and not part.whole)
         self._waiting.add(part)
         if self.live is not None:
-            piece = self.live.take(
-                part, self.sent, free=self._calls_may_go and self._block is None, knows=self._once.knows
-            )
+            free = self._block is None and not (self._waiting.written or self._undecided)
+            piece = self.live.take(part, self.sent, free=free, knows=self._once.knows)
             if piece is not None:
                 self.sent += piece.begins
                 self.end.called = self.sent > 0
@@ -244,8 +237,10 @@ class Answer:
 
     def _certain(self) -> list[Part]:
         """The calls, if all have ended and need no finish reason, and nothing that waits comes before them."""
-        free = self._block is None and self._stop is None and self._calls_may_go
-        certain = self._waiting.ended and free and are_certain(self._waiting.fragments, self._tools)
+        waiting = self._waiting
+        if not waiting.ended or waiting.written or self._block is not None or self._stop is not None:
+            return []
+        certain = not self._undecided and are_certain(waiting.fragments, self._tools)
         return self._decide(Finish.COMPLETE) if certain else []
 
     def _take_stop(self, part: Stop) -> list[Part]:
@@ -253,11 +248,13 @@ class Answer:
         end.note_tokens(part.tokens)
         end.failed = end.failed or part.failed
         finish = Finish.CUT if end.cut_off else part.finish
-        out = self._end_text(finish) if not undecided or finish is Finish.CUT else []
-        certain = finish is Finish.COMPLETE and are_certain(self._waiting.fragments, self._tools, finish)
-        if certain and self._calls_may_go:
+        out: list[Part] = []
+        if not undecided or finish is Finish.CUT:
+            undecided, out = False, self._end_text(finish)
+        free = finish is Finish.COMPLETE and not (undecided or self._waiting.written)
+        if free and are_certain(self._waiting.fragments, self._tools, finish):
             out += self._decide(finish)
-        waits = self.has_work or self._undecided or self.call_may_follow
+        waits = self.has_work or undecided or self.call_may_follow
         if not waits and end.true_reason(part.reason) == (part.reason or end.words.stop):
             if finish is Finish.CUT:
                 end.finishes.add(finish)
@@ -278,8 +275,8 @@ class Answer:
         leaves as it came."""
         parts = stop.source.parts if stop.source is not None else []
         gone = [number for number, one in enumerate(out, 1) if source_of(one) is stop.source] if parts else []
-        waits = self.holds_call or self._undecided or not any(isinstance(one, Text) for one in parts)
-        if waits or not (gone or part is stop) or self.end.true_reason() != stop.reason:
+        texts = any(isinstance(one, Text) for one in parts) and (gone or part is stop)
+        if not texts or self.holds_call or self._undecided or self.end.true_reason() != stop.reason:
             return out
         self._stop = None
         self._tail.let_go(stop)
@@ -364,9 +361,13 @@ class Answer:
     def close(self, finish: Finish, *, failed: bool = False) -> list[Part]:
         """All that waits. `finish`: how the answer ended, if no reason says so. `failed`: an error follows."""
         end, failed = self.end, failed or self.end.failed
-        finish = Finish.CUT if failed else end.finish_by(finish)
+        if end.finishes and not end.went_on:  # The worst reason counts.
+            known = end.finishes | ({Finish.CUT} if end.cut_off else set())
+            finish = next(one for one in (Finish.CUT, Finish.UNKNOWN, Finish.COMPLETE) if one in known)
+        finish = Finish.CUT if failed else finish
         self.call_refused = False
-        out = self._heard([*self._end_text(finish), *self._decide(finish, drop=failed)])
+        out = [*self._end_text(finish), *self._decide(finish, drop=failed)]
+        out = self._heard(out) if self._policy.null_content else out
         notes, self._notes = self._notes, []
         out += [Text(note, choice=self._choice) for note in notes if note and not self.sent]
         end.broken = end.broken or failed or (finish is Finish.CUT and self.call_refused)

@@ -13,12 +13,12 @@ from collections.abc import Callable, Container
 from enum import Enum
 from typing import Final
 
-from .outcome import Outcome
+from .mend.mender import Mender
 from .protocols.protocol import Protocol
-from .sizes import MOST_LINES, MOST_MARKS, LimitReached, Searched, marks_in
+from .sizes import MOST_LINES, MOST_MARKS, LimitReached, marks_in
 from .sniff import CHAT, by_event, by_rest
 from .wire import sse
-from .wire.encoding import Decoder, Inflated
+from .wire.encoding import Inflated, decoder
 from .wire.framing import SSE
 
 _FIRST_BYTE = re.compile(rb"[^\s\xef\xbb\xbf]")
@@ -48,16 +48,15 @@ class Body:
         make: Callable[[str], Protocol],
         protocol: str,
         others: Container[str],
-        limit: int,
-        decoder: Decoder | None,
-        outcomes: list[Outcome],
-        searched: Searched,
+        mender: Mender,
+        encoding: str,
     ) -> None:
         """`make`: what reads the protocol with this name. `others`: those that the first event may show instead."""
         self._make, self._others, self._sniffs = make, others, bool(others)
         self._protocol = make(protocol)
         self._framing = self._protocol.framing
-        self._limit, self._decoder, self._outcomes, self._searched = limit, decoder, outcomes, searched
+        self._mender, self._limit, self._decoder = mender, mender.policy.max_held_bytes, decoder(encoding)
+        self.outcomes, self.seconds = mender.outcomes, mender.seconds
         # Messages are events, whatever is in them.
         self._kind = BodyKind.EVENTS if self._framing.event_per_chunk else BodyKind.UNKNOWN
         self._rest = bytearray()
@@ -237,7 +236,7 @@ class Body:
                 self._changed = self._changed or sent != [raw]
                 if tail.changes:
                     tail.commit()
-                self._decided = len(self._outcomes)
+                self._decided = len(self.outcomes)
                 out += sent
             except Exception as error:
                 return [*out, *self._give_up(error, events[number:])]
@@ -253,7 +252,7 @@ class Body:
             return sent
         if raw.isspace() and not protocol.tail:
             return [raw]
-        self._searched.size = 0
+        self._mender.searched.size = 0
         if len(raw) > MOST_LINES:
             _check(raw)
         event = self._framing.read_event(raw)
@@ -294,7 +293,7 @@ class Body:
         else:
             self.failure, reason = error, "the answer could not be read"
         # The calls of the event that could not be answered are sent as they came.
-        del self._outcomes[self._decided :]
+        del self.outcomes[self._decided :]
         try:
             last = self._protocol.last_words(reason)
         except Exception as bug:

@@ -27,9 +27,7 @@ from .protocols.responses.protocol import Responses
 from .protocols.zai import Zai
 from .request.read_by_model import ReadByModel
 from .request.request import Request
-from .sizes import MOST_CALLS, LimitReached, Searched
 from .sniff import CHAT
-from .wire.encoding import decoder
 from .wire.framing import MESSAGES
 
 AUTO: Final = "auto"
@@ -89,22 +87,10 @@ class Response(Body):
         self.read_by_model = ReadByModel(before=request.read_by_model)
         """What the model was given to read, up to the end of this answer."""
         request = replace(request, read_by_model=self.read_by_model)
-        # What follows must not use `self`: the reference cycle would keep all held data until a garbage collection.
-        outcomes: list[Outcome] = []
-        self.outcomes = outcomes
-
-        def report(outcome: Outcome) -> None:
-            if len(outcomes) >= MOST_CALLS:
-                raise LimitReached
-            outcomes.append(outcome)
-            on_outcome(outcome)
-
-        searched = Searched()
         ids = Ids(seed, request.used_ids)
-        mender = Mender(request.tools, policy, ids, report, request.callable_tools, searched, outcomes)
-        self._mender = mender
-        self.seconds = mender.seconds
+        mender = Mender(request.tools, policy, ids, on_outcome, request.callable_tools)
 
+        # It must not use `self`: the reference cycle would keep all held data until a garbage collection.
         def reader_of(name: str) -> Protocol:
             if messages:
                 reader: Protocol = Responses(request, policy, mender, MESSAGES)
@@ -118,8 +104,7 @@ class Response(Body):
 
         # chat.z.ai uses a protocol of its own at the path of Chat.
         others = {CHAT: ("zai",), AUTO: PROTOCOLS}.get(protocol, ())
-        name, limit = CHAT if others else protocol, policy.max_held_bytes
-        super().__init__(reader_of, name, others, limit, decoder(encoding), outcomes, searched)
+        super().__init__(reader_of, CHAT if others else protocol, others, mender, encoding)
 
     @property
     def mended_events(self) -> int:

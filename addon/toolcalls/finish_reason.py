@@ -68,13 +68,6 @@ class End:
     def note_tokens(self, tokens: int) -> None:
         self.cut_off = self.cut_off or (self.limit is not None and 0 < self.limit <= tokens)
 
-    def finish_by(self, finish: Finish) -> Finish:
-        """How the answer ended, by the reasons that arrived; else `finish`."""
-        if self.went_on or not self.finishes:
-            return finish
-        worst = next(one for one in (Finish.CUT, Finish.UNKNOWN, Finish.COMPLETE) if one in self.finishes)
-        return Finish.CUT if self.cut_off else worst
-
     def true_reason(self, *alone: str) -> str:
         """The true one of the reasons that came, or of this one `alone`: the first that names a limit, else what the
         calls of the client say, else the last."""

@@ -126,13 +126,6 @@ class Fragment(_InAnswer):
         """The id that tells it from fragments of other calls; ids that differ only in case are the same."""
         return self.item or self.id.casefold()
 
-    @property
-    def only_arguments(self) -> bool:
-        """Whether it is a piece of arguments at a place, and nothing else."""
-        says = self.id or self.name or self.namespace or self.body or self.steps or self.given is not None
-        marked = self.begins or self.ends or self.whole or self.again or self.followed or self.refusal or self.cut
-        return bool(self.arguments) and not (says or marked)
-
 
 @dataclass(slots=True, eq=False)
 class Stop(_InAnswer):

@@ -16,7 +16,7 @@ from .. import reasons
 from ..ids import Ids
 from ..outcome import Outcome
 from ..policy import Policy
-from ..sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
+from ..sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_CALLS, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
 from ..tools.check import Check, Exhausted
 from ..tools.declared import INVALID, Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
@@ -62,7 +62,7 @@ class Mender:
     """The tools that a call without a name may mean; all tools by default."""
     searched: Searched = field(default_factory=Searched)
     outcomes: list[Outcome] = field(default_factory=list)
-    """The list to which `report` adds the outcomes."""
+    """All outcomes so far, in the order in which `report` was called with them."""
     mended_events: int = 0
     """Events whose data had to be mended before it could be read."""
     seconds: list[float] = field(default_factory=list)
@@ -92,7 +92,7 @@ class Mender:
         started = perf_counter()
         self._size += len(call.arguments)
         self._marks += marks_in(call.arguments)
-        if self._size > MOST_ARGUMENTS or self._marks > MOST_MARKS:
+        if self._size > MOST_ARGUMENTS or self._marks > MOST_MARKS or len(self.outcomes) >= MOST_CALLS:
             raise LimitReached
         name, arguments = call.name, call.arguments
         original = Outcome("valid", name, arguments, name, arguments, call.steps, namespace=call.namespace or None)
@@ -112,6 +112,7 @@ class Mender:
             else:
                 chosen = self.ids.safe(id) if safe_ids else self.ids.unique(id)
             outcome = replace(outcome, id=chosen)
+        self.outcomes.append(outcome)
         self.report(outcome)
         return outcome
 

@@ -197,13 +197,14 @@ class Protocol(Traits, ABC):
         if isinstance(part, Text) and out == [raw]:
             self._alike.learn(raw, part.text)
             self.passing = part if self.answers[part.choice].rests else None
-        elif isinstance(part, Fragment) and part.only_arguments and not out:
-            self._alike.learn(raw, part.arguments)
-        else:
-            return
-        # What varies would be missing where the text has to be written.
-        written = isinstance(part, Fragment) or not self._alike.varies
-        self.piece = part if written and isinstance(part, self._learns) else None
+            # What varies would be missing where the text has to be written.
+            self.piece = part if Text in self._learns and not self._alike.varies else None
+        elif isinstance(part, Fragment) and part.arguments and not out and Fragment in self._learns:
+            says = part.id or part.name or part.namespace or part.body or part.steps or part.given is not None
+            marked = part.begins or part.ends or part.whole or part.again or part.followed or part.refusal or part.cut
+            if not (says or marked):
+                self._alike.learn(raw, part.arguments)
+                self.piece = part
 
     def pass_unparsed(self, chunk: bytes) -> int:
         """How much of a chunk passes as it came, because no byte of it matters: whole events, from its beginning."""
