@@ -49,8 +49,8 @@ JOINED = (
 NO_END = (ENGINE + "protocols/chat.py", "out = super().end()", "out = list[bytes]()")
 NO_LIMIT = (
     ENGINE + "body.py",
-    "self._limit, self._decoder, self._outcomes, self._searched = limit,",
-    "self._limit, self._decoder, self._outcomes, self._searched = 10**12,",
+    "self._mender, self._limit, self._decoder = mender, mender.policy.max_held_bytes,",
+    "self._mender, self._limit, self._decoder = mender, 10**12,",
 )
 
 MUTATIONS = (
