@@ -46,12 +46,13 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
         most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
         ends = (match.end() for match in _BLANK_LINE.finditer(block, start))
         return max((end for end in ends if end <= most), default=-1)
-    found = block.rfind(b"\n\n", start)
-    at = end = found + 2
+    at = end = block.rfind(b"\n\n", start) + 2
+    if end >= 2 and not block.endswith(b"\n\n\n", start, end):
+        return end
     while block.endswith(b"\n", start, at):
         at -= 1
     # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
-    return end - (end - at) % 2 if found >= 0 else -1
+    return end - (end - at) % 2 if end >= 2 else -1
 
 
 def split(block: bytes) -> list[bytes]:
@@ -59,6 +60,8 @@ def split(block: bytes) -> list[bytes]:
     if block.find(b"\r") >= 0:
         ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
         return [block[start:end] for start, end in pairwise(ends) if start < end]
+    if block.find(b"\n\n") == len(block) - 2:
+        return [block]
     events, start = list[bytes](), 0
     while (end := block.find(b"\n\n", start) + 2) >= 2:
         events.append(block[start:end])
