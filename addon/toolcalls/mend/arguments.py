@@ -109,7 +109,14 @@ def _mend(s: Source, value: Any) -> dict[str, Any]:
             _check_paths(s.text)
             return _unwrap(s, value)
         case json.JSONDecodeError():
-            return _tolerant(s)
+            encoded = _unescaped(s)
+            if encoded is not None:
+                return _unwrap(s, encoded)
+            entity = _ENTITY_QUOTED.match(s.text)
+            if entity and html.unescape(entity[1]) not in s.text and not _TYPOGRAPHIC.search(s.text):
+                s.text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), s.text)
+                s.step("HTML entities")
+            return read_document(s)
     kind = next((words for words, types in _KINDS.items() if isinstance(value, types)), "null")
     raise Refusal(f"the arguments are {kind}, not an object")
 
@@ -133,18 +140,6 @@ def _lax(s: Source, error: json.JSONDecodeError) -> Any:
         s.step("raw control characters")
     s.steps.update(dict.fromkeys(steps))
     return value
-
-
-def _tolerant(s: Source) -> dict[str, Any]:
-    """The object in a text that is no JSON."""
-    encoded = _unescaped(s)
-    if encoded is not None:
-        return _unwrap(s, encoded)
-    entity = _ENTITY_QUOTED.match(s.text)
-    if entity and html.unescape(entity[1]) not in s.text and not _TYPOGRAPHIC.search(s.text):
-        s.text = _ENTITY.sub(lambda entity: html.unescape(entity[0]), s.text)
-        s.step("HTML entities")
-    return read_document(s)
 
 
 def _check_paths(text: str) -> None:

@@ -79,7 +79,6 @@ def _object(s: Source) -> dict[str, Any]:
             if lax:
                 s.step("raw control characters")
             return dict(value)
-    s.structure(s.text[start])
     return read_object(s, s.view)
 
 

@@ -138,21 +138,16 @@ def _tuple(s: Source) -> Any:
         item = read_value(s, TUPLE)
         if comma or not items:
             items.append(item)
+        elif isinstance(items[-1], str) and isinstance(item, str):
+            s.step("joined strings")  # Adjacent strings are one in Python.
+            items[-1] += item
         else:
-            items[-1] = _joined(s, items[-1], item)
+            raise Refusal("a Python tuple lacks a comma")
     s.open.pop()
     if items and not commas:
         return items[0]
     s.step("tuple")
     return items
-
-
-def _joined(s: Source, first: Any, second: Any) -> str:
-    """Join two adjacent strings, as Python does."""
-    if not (isinstance(first, str) and isinstance(second, str)):
-        raise Refusal("a Python tuple lacks a comma")
-    s.step("joined strings")
-    return first + second
 
 
 def read_value(s: Source, position: str, view: View | None = None) -> Any:
@@ -163,13 +158,10 @@ def read_value(s: Source, position: str, view: View | None = None) -> Any:
     if char in chars.QUOTES:
         return read_string(s, position)
     if char in chars.OPEN_OBJECT:
-        s.structure(char)
         return read_object(s, view)
     if char in chars.OPEN_ARRAY:
-        s.structure(char)
         return read_array(s, view)
     if char in chars.OPEN_TUPLE:
-        s.structure(char)
         return _tuple(s)
     if char in "rRbBuU":
         text = prefixed_string(s, position)
@@ -215,6 +207,7 @@ def _word(s: Source) -> Any:
 
 
 def _enter(s: Source, bracket: str) -> None:
+    s.structure(s.text[s.pos])
     s.spend(1)
     s.open.append(bracket)
     if len(s.open) > MAX_DEPTH:

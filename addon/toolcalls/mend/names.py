@@ -111,7 +111,7 @@ class Declared:
         low = written.lower()
         if any(prefix.startswith(low) for prefix in PREFIXES):
             return True
-        bare = (written, *(written[end:] for end in _prefix_ends(written)))[-1]
+        bare = [written, *without_prefixes(written)][-1]
         return any(folded.startswith(normalize(bare)) for folded in self._folded)
 
 
@@ -145,13 +145,10 @@ def readings(name: str, declared: Declared, *, bold: bool = False) -> Iterator[t
 
 def without_prefixes(name: str) -> Iterator[str]:
     """The name without its first known prefix, without its first two, and so on."""
-    return (name[end:] for end in _prefix_ends(name) if end < len(name))
-
-
-def _prefix_ends(name: str) -> Iterator[int]:
     at = 0
     while (prefix := _PREFIX.match(name, at)) is not None:
-        yield (at := prefix.end())
+        at = prefix.end()
+        yield name[at:]
 
 
 def _places(pattern: re.Pattern[str], name: str) -> set[int]:

@@ -299,17 +299,13 @@ class _Mending:
         return result
 
     def has_quiet_defect(self, value: Any) -> bool:
-        """Whether the value contains something that is mended although the schema admits it."""
-        if isinstance(value, dict):
-            for item in value.values():
-                if item == "":
-                    return True
-                if isinstance(item, (dict, list, float)) and self.has_quiet_defect(item):
-                    return True
-            return False
-        if isinstance(value, list):
-            return any(isinstance(item, (dict, list, float)) and self.has_quiet_defect(item) for item in value)
-        return isinstance(value, float) and value.is_integer()
+        """Whether the value contains something that may be mended although the schema admits it."""
+        if not isinstance(value, dict | list):
+            return isinstance(value, float) and value.is_integer()
+        if isinstance(value, dict) and "" in value.values():
+            return True
+        items = value.values() if isinstance(value, dict) else value
+        return any(isinstance(item, (dict, list, float)) and self.has_quiet_defect(item) for item in items)
 
     def _violations(self, view: View, value: Any) -> int:
         return self.check.violations(view.node, value)
