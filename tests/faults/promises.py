@@ -122,12 +122,12 @@ PROMISES = (
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "the account is a part of the key",
-        ((ENGINE + "request/reasoning.py", "session.memory.new_hash(session.protocol, session.host, session.account, session.model)",
-          'session.memory.new_hash(session.protocol, session.host, "", session.model)'),),
+        ((ENGINE + "request/reasoning.py", "add(self._anywhere, session.protocol, session.host, session.account, session.model)",
+          'add(self._anywhere, session.protocol, session.host, "", session.model)'),),
     ),
     Mutation(
         "promise: the thoughts of another session", "../request/test_reasoning.py nobody_gets", "what was said is a part of the key",
-        ((ENGINE + "request/reasoning.py", "add(asked, words_of(said))", "pass"),),
+        ((ENGINE + "request/reasoning.py", "add(asked, said.words)", "pass"),),
     ),
     Mutation(
         "promise: thoughts are bounded", "../request/test_reasoning.py bounded_in_turns", "the oldest is forgotten",
@@ -221,7 +221,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: the thoughts of another model", "../request/test_reasoning.py nobody_gets", "the model is a part of the key",
-        ((ENGINE + "request/reasoning.py", "account, model, request or {})", 'account, "", request or {})'),),
+        ((ENGINE + "request/reasoning.py", "account, model[:MAX_NAME], request or {})", 'account, "", request or {})'),),
     ),
     Mutation(
         "promise: recorded bytes have a limit", "../recording/test_record.py larger_than_the_limit", "the limit of what is kept",

@@ -6,7 +6,7 @@ The host's own bytes are parsed once, when the answer is over, and only if they 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any
@@ -91,19 +91,16 @@ def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
     return turn if turn.back else None
 
 
-def _objects(body: bytes) -> Iterator[Json]:
+def _objects(body: bytes) -> list[Json]:
     """The events of a stream, or the document: both are read alike."""
-    start = body.lstrip()[:1]
-    if start == b"[":
-        yield from json.loads(body)
-    elif start == b"{":
-        try:
-            yield json.loads(body)
-        except json.JSONDecodeError:
-            yield from (json.loads(line) for line in body.splitlines() if line.strip())
-    else:
+    if body.lstrip()[:1] not in (b"[", b"{"):
         events = (sse.read_event(raw).data for raw in sse.split(body))
-        yield from (json.loads(data) for data in events if data and data[:1] == "{")
+        return [json.loads(data) for data in events if data and data[:1] == "{"]
+    try:
+        whole = json.loads(body)
+    except json.JSONDecodeError:
+        whole = [json.loads(line) for line in body.splitlines() if line.strip()]
+    return whole if isinstance(whole, list) else [whole]
 
 
 class _Pieces(list[str]):

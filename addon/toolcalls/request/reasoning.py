@@ -121,11 +121,8 @@ class ReasoningSession:
         if support is None or support.refuses or _thinking_is_off(history.request):
             return {}
         messages = history.said()
-        lacks = False
-        for said in messages:
-            may_lack = not said.is_whole or (support.signs_calls and bool(said.calls))
-            lacks = lacks or (said.role == "model" and may_lack)
-        if not lacks:
+        of_model = [said for said in messages if said.role == "model"]
+        if not any(not said.is_whole or (support.signs_calls and said.calls) for said in of_model):
             return {}
         conversation = _Conversation(self, history, messages, everywhere=support.everywhere)
         unknown: list[int] = []
@@ -142,7 +139,8 @@ class ReasoningSession:
             if not said.is_whole and (said.number > conversation.last_user or said.calls):
                 unknown.append(said.number)
             split = [] if said.calls else [*split, said]
-        self._fill(unknown, conversation.last_user, messages, support)
+        if self.protocol == "chat":
+            self._fill(unknown, conversation.last_user, of_model, support)
         if not support.takes_empty:
             self.given_back = {
                 at: one for at, one in self.given_back.items() if NO_REASONING not in one.fields.values()
@@ -178,14 +176,14 @@ class ReasoningSession:
                 if (words := half.words.strip()) and words in turn.text:
                     self.given_back[half.number] = GivenBack({key: NO_REASONING})
 
-    def _fill(self, unknown: list[int], last_user: int, messages: list[Said], support: ReasoningSupport) -> None:
+    def _fill(self, unknown: list[int], last_user: int, of_model: list[Said], support: ReasoningSupport) -> None:
         """Give unknown turns the empty text, if the host asked for it or if others of the same turn get theirs."""
         new = (key for number, one in self.given_back.items() if number > last_user for key in one.fields)
-        name = support.wanted or next((key for key in new if key in EMPTY_FIELDS), "") or support.taken
-        if any(said.is_whole and said.number > last_user for said in messages) and not support.wanted:
-            # A client that sends reasoning itself knows which messages have none.
-            name = ""
-        for number in unknown if self.protocol == "chat" and name else ():
+        taken = next((key for key in new if key in EMPTY_FIELDS), support.taken)
+        # A client that sends reasoning itself knows which messages have none.
+        sends_itself = any(said.is_whole and said.number > last_user for said in of_model)
+        name = support.wanted or ("" if sends_itself else taken)
+        for number in unknown if name else ():
             if support.wanted or number > last_user:
                 self.given_back.setdefault(number, GivenBack({name: NO_REASONING}))
 
