@@ -82,3 +82,5 @@ def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     flow = json.loads((tmp_path / "s" / "flow.json").read_bytes())
     (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, "policy": {"toolfix_mode": "x"}}))
     assert "is not allowed" in complaint(toolfix("replay", str(tmp_path / "s")), 1)
+    (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, "chunks": [{}]}))
+    assert "cannot be read ('offset'): record it again" in complaint(toolfix("replay", str(tmp_path / "s")), 1)

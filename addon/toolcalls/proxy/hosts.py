@@ -79,23 +79,21 @@ def chosen_hosts(wanted: Iterable[str]) -> tuple[str, ...]:
     return (*(own or DEFAULT_HOSTS), *added)
 
 
-def pattern(host: str) -> str:
-    """A regular expression for `host:port`, as mitmproxy compares it.
+def patterns(hosts: Iterable[str]) -> list[str]:
+    """Regular expressions for `host:port`, as mitmproxy compares it.
 
     `*` matches any characters of a name; in an address such as 127.* it matches digits and dots only.
     """
-    name = host.strip("[]")
-    body = re.escape(name).replace(r"\*", r"[\d.]*" if re.fullmatch(r"\d[\d.*]*", name) else "[^:]*")
-    return _MARK + (rf"^\[?{body}\]?:\d+$" if ":" in name else rf"^{body}:\d+$")
+    made = []
+    for name in (host.strip("[]") for host in hosts):
+        body = re.escape(name).replace(r"\*", r"[\d.]*" if re.fullmatch(r"\d[\d.*]*", name) else "[^:]*")
+        made.append(_MARK + (rf"^\[?{body}\]?:\d+$" if ":" in name else rf"^{body}:\d+$"))
+    return made
 
 
 def is_ours(expression: str) -> bool:
     """Whether toolfix made this pattern, even if that was before the script was reloaded."""
     return expression.startswith(_MARK)
-
-
-def patterns(hosts: Iterable[str]) -> list[str]:
-    return [pattern(host) for host in hosts]
 
 
 def matches(host: str, port: int, allowed: Iterable[str]) -> bool:

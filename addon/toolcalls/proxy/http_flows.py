@@ -307,8 +307,7 @@ class HttpFlows:
             report.say(f"{would}mended the data of {response.mended_events} events, which was no JSON.")
         if response.changed_sent_text and not would:
             report.warn("the host changed text that the client had already received; the client keeps the old text.")
-        report.calls(response.outcomes, response.seconds)
-        report.mark(flow, response.outcomes)
+        report.calls(response.outcomes, response.seconds, flow)
         state.exchange.broken = broken
         report.over(
             state.exchange,

@@ -150,10 +150,13 @@ class FlowReport:
         size = f"{len(outcome.arguments):,} characters"
         self._debug(f"{what} {outcome.name or '(no name)'}{identity}: {status}, {size}.")
 
-    def calls(self, outcomes: Sequence[Outcome], seconds: Iterable[float] = ()) -> None:
+    def calls(
+        self, outcomes: Sequence[Outcome], seconds: Iterable[float] = (), flow: http.HTTPFlow | None = None
+    ) -> None:
         """The calls of an answer or a message. `seconds`: how long mending took, one number for each call.
 
-        Each has a line in the log, except those that were sent unchanged.
+        Each has a line in the log, except those that were sent unchanged. If there are others, `flow` is marked in
+        the lists of mitmproxy and mitmweb, with a comment that says what was done.
         """
         touched = [outcome for outcome in outcomes if outcome.touched]
         for outcome in touched[:_MOST_LINES]:
@@ -166,17 +169,13 @@ class FlowReport:
         if more := touched[_MOST_LINES:]:
             refused = sum(outcome.status == "refused" for outcome in more)
             self.say(f"{self._would}mended {len(more) - refused} more calls and {self._would}refused {refused}.")
-        self.reporter.summary.answer(outcomes, observed=bool(self._would))
-        self.reporter.metrics.called(self._protocol, outcomes, seconds)
-
-    def mark(self, flow: http.HTTPFlow, outcomes: Iterable[Outcome]) -> None:
-        """Mark a changed flow in the lists of mitmproxy and mitmweb, with a comment that says what was done."""
-        touched = [outcome for outcome in outcomes if outcome.touched]
-        if touched:
-            more = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
+        if flow and touched:
+            others = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
             flow.metadata[CHANGED] = True
             flow.marked = flow.marked or MARK
-            flow.comment = flow.comment or f"toolfix: {_told(touched[0], self._would)}{more}"
+            flow.comment = flow.comment or f"toolfix: {_told(touched[0], self._would)}{others}"
+        self.reporter.summary.answer(outcomes, observed=bool(self._would))
+        self.reporter.metrics.called(self._protocol, outcomes, seconds)
 
     def failed(self, failure: Exception, encoding: str) -> None:
         """Why what arrived passed unchanged from there on. `encoding`: the one that its header names."""

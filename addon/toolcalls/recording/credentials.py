@@ -156,10 +156,12 @@ PLACES: Final = {
     "hooks.slack.com/|/api/webhooks/|webhook.office.com/": r"(?:hooks\.slack\.com/(?:services|workflows|triggers)"
     r"|/api/webhooks/[0-9]{5,25}|webhook\.office\.com/webhookb2)/([\w/@-]{20,})",
     "?|&|u0026|%26": r"(?:[?&]|u0026|%26)"
-    r"(?!(?:key|token)=(?-i:[a-z]{1,32}(?:[_.-][a-z]{1,32}){0,7})(?:[&\s\"'\\<>#]|$))(?:[a-z0-9_.-]{0,40}(?:key|token|secret|passw(?:or)?d|passwd|signature|credential)"
+    r"(?!(?:key|token)=(?-i:[a-z]{1,32}(?:[_.-][a-z]{1,32}){0,7})(?:[&\s\"'\\<>#]|$))"
+    r"(?:[a-z0-9_.-]{0,40}(?:key|token|secret|passw(?:or)?d|passwd|signature|credential)"
     r"|sig|code|auth|pass|pwd|jwt|sid)"
     r"(?:=|\\{1,4}u003d|%3d)((?![0-9]{1,3}\b)(?:[^&\s\"'\\<>#%]|%(?!26)[0-9a-f]{2}){4,})",
     "://": r"://(?:[^\s/:@\"'\\]{0,64}:([^\s/@\"'\\]{1,256})|([0-9a-f]{32}))@",
+    # The word is another one than above, because a user may be a token and have a password too
     ":/": r"://(?P<random>[\w-]{16,256})(?::[^\s/:@\"'\\]{0,256})?@",
     "jdbc:oracle:": r"jdbc:oracle:[a-z]{2,8}:[^\s/@]{1,64}/([^\s@\"'\\]{3,128})@",
     # Headers
