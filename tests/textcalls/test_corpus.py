@@ -11,8 +11,6 @@ import json5
 import pytest
 
 from tests.textcalls.declared import back, calls_of, scan, text_of
-from toolcalls.mend.shape import mend_shape
-from toolcalls.textcalls.held import FoundCall
 from toolcalls.tools.declared import Tools
 
 CASES = [
@@ -22,21 +20,18 @@ CASES = [
 SIZES = (0, 1, 2, 3, 7)
 
 
-def read(call: FoundCall, tools: Tools) -> Any:
-    """Mending lives elsewhere: what is not strict is read as JSON5, and taken out of a wrapper."""
+def read(arguments: str) -> Any:
+    """Mending lives elsewhere: what is not strict is read as JSON5."""
     try:
-        value = json.loads(call.arguments)
+        return json.loads(arguments)
     except ValueError:
-        value = json5.loads(call.arguments)
-    tool = tools.get(call.name)
-    return mend_shape(value, tool).value if tool else value
+        return json5.loads(arguments)
 
 
 def right(case: dict[str, Any], size: int) -> bool:
-    tools = Tools.read({"tools": case["tools"]})
-    out = scan(case["text"], tools, size)
+    out = scan(case["text"], Tools.read({"tools": case["tools"]}), size)
     assert back(out) == case["text"]
-    found = [{"name": call.name, "arguments": read(call, tools)} for call in calls_of(out)]
+    found = [{"name": call.name, "arguments": read(call.arguments)} for call in calls_of(out)]
     texts = [case["content"], *case.get("content_alt", ())]
     if case["content_cmp"] == "exact":
         same = text_of(out) in texts

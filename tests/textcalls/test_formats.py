@@ -242,7 +242,7 @@ CASES: dict[str, tuple[str, list[tuple[str, Any]], str]] = {
     "dsml with input for a wrapper": (
         '<｜DSML｜invoke name="Bash"><｜DSML｜parameter name="input" string="false">{"command": "ls"}'
         "</｜DSML｜parameter></｜DSML｜invoke>",
-        [("Bash", {"input": {"command": "ls"}})],  # taken out of it with the shape
+        LS,
         "",
     ),
     "dsml with ASCII bars": (

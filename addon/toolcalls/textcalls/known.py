@@ -10,7 +10,7 @@ from typing import Any
 
 from ..mend import strict
 from ..mend.names import mend_name, normalize
-from ..mend.values import scalar_in
+from ..mend.values import WRAPPERS, scalar_in
 from ..reasons import Refusal
 from ..tools.check import View
 from ..tools.declared import Tool, Tools
@@ -40,7 +40,8 @@ class WrittenTools:
 
     def resolve(self, written: str) -> Tool | None:
         """The one tool that a written name means; None if its calls are not searched for."""
-        named = mend_name(written.strip(), self.declared or self.tools)
+        written = written.strip().replace("<|message|>", "")  # Muse's
+        named = mend_name(written, self.declared or self.tools)
         return named.tool and self.tools.get(named.name, named.namespace)
 
 
@@ -56,6 +57,11 @@ def accepts(tool: Tool | None, arguments: dict[str, Any], *, weak: bool = False)
 def arguments_of(tool: Tool, raw: Mapping[str, Any]) -> str:
     """Raw values as JSON text: a string becomes a value of the type that the schema declares for it."""
     view = tool.view
+    for key in WRAPPERS.intersection(raw) if len(raw) == 1 else ():
+        value = raw[key]
+        text = write(value) if isinstance(value, dict) else str(value).strip()
+        if text.startswith("{") and text.endswith("}") and not (view and key in view.properties):
+            return text
     return write(
         {key: typed(one, view.child(key)) if view and isinstance(one, str) else one for key, one in raw.items()}
     )

@@ -225,10 +225,16 @@ class _Reader:
             raise ValueError
         if self._took_mark("{"):
             found: dict[str, Any] = {}
+            members: list[Any] = []  # of a set
             for _ in self._separated("}"):
                 key = self._key()
-                put(found, key, self.value(depth + 1))
-            return found
+                if self.row is None and not self._took_mark(":"):
+                    members.append(key)
+                else:
+                    put(found, key, self.value(depth + 1))
+            if (found and members) or not all(isinstance(key, str) for key in found):
+                raise ValueError
+            return members or found
         bracket = "]" if self._took_mark("[") else ")" if self.row is None and self._took_mark("(") else ""
         if not bracket:
             return self._scalar()
@@ -239,14 +245,13 @@ class _Reader:
             comma = self.text.startswith(",", self.at)
         return entries[0] if bracket == ")" and len(entries) == 1 and not comma else entries
 
-    def _key(self) -> str:
+    def _key(self) -> Any:
+        """The key of an object, or a member of a set."""
         if self.row is None:
-            key = self._scalar()
-            if self._took_mark(":") and isinstance(key, str):
-                return key
-        elif (found := self._took(_GEMMA_KEY)) is not None:
-            return found[1]
-        raise self._misfit()
+            return self._scalar()
+        if (found := self._took(_GEMMA_KEY)) is None:
+            raise self._misfit()
+        return found[1]
 
     def _scalar(self) -> Any:
         token = self._took(_PYTHON if self.row is None else _gemma(self.row.param))
