@@ -101,8 +101,8 @@ class Mender:
         else:
             outcome = self._decide_rest(original, call, call.sent, drop, invalid_tail)
         if drop and outcome.status == "refused":
-            reason = call.refusal or outcome.reason
             had = outcome.arguments if call.sent is not None and invalid_tail else call.sent or ""
+            reason = call.refusal or outcome.reason
             outcome = replace(original, status="refused", arguments=had, reason=reason, dropped=True)
         self.seconds.append(perf_counter() - started)
         if id is not None and not outcome.dropped and call.sent is None:

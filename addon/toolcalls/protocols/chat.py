@@ -16,7 +16,7 @@ from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, Thought, read_together
-from ..payload import index_of, says, string_of
+from ..payload import says, string_of
 from ..policy import Policy
 from ..reasons import ANOTHER_CHOICE
 from ..request.limit import tokens_of_chat
@@ -126,7 +126,8 @@ class Chat(Protocol):
 
     def _read_choice(self, chunk: Json, choice: Json) -> list[Part]:
         """The parts of one choice of a chunk."""
-        number = index_of(choice.get("index"))
+        number = choice.get("index")
+        number = number if type(number) is int else None
         index = 0 if self._one else number or 0
         state = self._choices.get(index) or self._new_choice(index)
         delta: Json = choice.get("delta") or {}
@@ -156,12 +157,13 @@ class Chat(Protocol):
     def _read_delta(self, state: Choice, chunk: Json, choice: Json, delta: Json, again: bool) -> list[Part]:
         """The parts of a delta, or of a message. `again`: its calls repeat those of the answer."""
         index, reason, answer = state.index, choice.get("finish_reason"), self.answers[state.index]
-        answer.id = string_of(chunk.get("id")) or answer.id
+        identity = chunk.get("id")
+        answer.id = identity if identity and isinstance(identity, str) else answer.id
         parts = chat_choice.read_besides(delta) if delta.keys() - CONTENT else []
         state.has_reasoning = state.has_reasoning or any(isinstance(part, Thought) for part in parts)
         calls = bool(delta.get("tool_calls") or delta.get("function_call"))
         text = delta.get("content")
-        if not isinstance(text, str):
+        if text and not isinstance(text, str):
             parts += chat_choice.read_content(text)
         elif text and not (calls and self._policy.null_content and self._document is None):
             parts.append(Text(text))

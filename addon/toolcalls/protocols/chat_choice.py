@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import payload
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Thought
-from ..payload import index_of, shown_text, string_of
+from ..payload import shown_text
 from ..request.history import SERVER_CALLS
 from ..tools.declared import Tools
 
@@ -58,7 +58,7 @@ class Choice:
         {"type": "builtin_function", "function": {"name": "$web_search", …}}      a tool of the host, and other types
         {"id": "srvtoolu_…", "type": "function", "function": {"name": …, …}}      a call that the host itself ran
         """
-        index, kind = fragment.slot, string_of(entry.get("type")).lower()
+        index, kind = fragment.slot, str(entry.get("type") or "").lower()
         if kind in ("", "function"):
             # An entry of a kind that nobody knows says what it says under a key of its own.
             ours = bool(entry.keys() & _CALLS_FUNCTION) or not any(isinstance(one, dict) for one in entry.values())
@@ -144,9 +144,15 @@ def fragment_of(entry: Json) -> Fragment:
         body = {key: value for key, value in entry.items() if key not in _ENTRY and value is not None}
         inside = {key: value for key, value in function.items() if key not in _FUNCTION and value is not None}
         body |= {"function": inside} if inside else {}
-    arguments = payload.text_of(function.get("arguments"))
-    identity, name = string_of(entry.get("id")), string_of(function.get("name"))
-    return Fragment(index_of(entry.get("index")), identity, name, arguments, body=body)
+    index, identity = entry.get("index"), entry.get("id")
+    name, arguments = function.get("name"), function.get("arguments")
+    return Fragment(
+        index if type(index) is int else None,
+        identity if isinstance(identity, str) else "",
+        name if isinstance(name, str) else "",
+        arguments if isinstance(arguments, str) else payload.text_of(arguments),
+        body=body,
+    )
 
 
 def written_call(part: Decided | Piece | Fragment) -> Json:
