@@ -45,8 +45,8 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
     if len(whole) > MOST_CALLS:
         raise LimitReached
     if any(one.item or (one.given is not None and not one.begins) for one in told):
-        calls = _by_item(told)
-        whole = _not_restated(calls, whole)
+        calls = _by_item([one for one in fragments if not one.whole])
+        whole = [one for one in whole if one.whole]
     else:
         placed = _by_place(told, tools, finish) if told else []
         calls = _by_order(told, tools, finish) if placed is None else placed
@@ -86,29 +86,31 @@ def are_certain(fragments: Sequence[Fragment], tools: Tools, finish: Finish = Fi
 # By item
 
 
-def _by_item(told: Sequence[Fragment]) -> list[Call]:
+def _by_item(fragments: Sequence[Fragment]) -> list[Call]:
     """The calls, if some fragments name the items that they are about, or repeat a call as a whole.
 
     Servers give one item several ids, and several items one id or one index.
     """
-    names = {one.item: one.name for one in told if one.item and (one.begins or one.ends)}
+    names = {one.item: one.name for one in fragments if one.item and (one.begins or one.ends)}
     calls: list[Call] = []
     going: list[Call] = []
     clear = True
-    for one in told:
-        owners = _owners(one, going, names)
+    for one in fragments:
+        owners = _restated(one, calls) if one.again else _owners(one, going, names)
         if len(owners) > 1:
             clear = False
             continue
         if not owners:
-            if not (one.begins or one.ends) and any(one.item and one.item in call.keys for call in calls):
+            of_item = any(one.item and one.item in call.keys for call in calls)
+            if of_item and not (one.begins or one.ends or one.again):
                 continue  # A piece of an item that has ended.
             owners = [Call()]
             calls += owners
             going += owners
         owners[0].add(one)
-        if one.ends:
+        if (one.ends or one.again) and owners[0] in going:
             going.remove(owners[0])
+            owners[0].ended = True
     real = [call for call in calls if call.names or call.block] or calls
     for stray in calls:
         if stray not in real and stray.says:
@@ -140,6 +142,16 @@ def _owners(one: Fragment, going: list[Call], names: dict[str, str]) -> list[Cal
     return mine or [call for call in here if not known or call.last_name in ("", names[one.item])]
 
 
+def _restated(one: Fragment, calls: list[Call]) -> list[Call]:
+    """The call that an event which repeats the answer is about."""
+    text = payload.text_of(one.given)
+    left = [call for call in calls if not call.restated and call.last_name in ("", one.name)]
+    named = (call for call in left if one.id in call.ids or (one.item and one.item in call.keys))
+    alike = (call for call in left if not call.ended and _means(call, text))
+    found = next(named, None) or next(alike, None)
+    return [] if found is None else [found]
+
+
 def _may_be(call: Call, one: Fragment) -> bool:
     """Whether an event may be about a call, by their ids or, if these say nothing, by their names."""
     if one.id and call.ids and not (one.item and one.item in call.keys):
@@ -151,27 +163,6 @@ def _means(call: Call, text: str) -> bool:
     if text == call.says or is_empty(text) or len(text) > _LONG:
         return text == call.says != ""
     return meaning_of(text)[1] == meaning_of(call.says)[1]
-
-
-def _not_restated(calls: list[Call], whole: list[Fragment]) -> list[Fragment]:
-    """The calls of an event that repeats the answer, without those that are known: these are told what it says."""
-    left = list(calls)
-    for by_id in (True, False):
-        rest: list[Fragment] = []
-        for one in whole:
-            text = payload.text_of(one.given)
-            for call in left if one.again else ():
-                named = one.id in call.ids or (bool(one.item) and one.item in call.keys)
-                known = named if by_id else not call.ended and _means(call, text)
-                if known and call.last_name in ("", one.name):
-                    left.remove(call)
-                    call.add(one)
-                    call.ended = True
-                    break
-            else:
-                rest.append(one)
-        whole = rest
-    return whole
 
 
 # By place

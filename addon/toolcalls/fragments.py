@@ -44,11 +44,7 @@ def may_begin(arguments: str) -> bool:
 
 def begins_midway(fragments: list[str]) -> bool:
     """Whether the first fragments can only come from the middle of some arguments."""
-    head = ""
-    for fragment in fragments:
-        head = (head + fragment).lstrip()
-        if len(head) >= _ARGUMENTS_SHOW_WITHIN:
-            break
+    head = "".join(fragments[:_ARGUMENTS_SHOW_WITHIN]).strip()
     return bool(head) and not may_begin(head)
 
 
