@@ -167,15 +167,15 @@ def _ran(call: PastCall, change: Change) -> bool:
 def _lacking(call: PastCall, change: Change) -> str:
     """What a call lacks by its declared schema, or why it was sent to the invalid tool; empty if nothing."""
     name, given = call.name, call.arguments
-    if not call.key or not isinstance(name, str) or not change.touches(name):
+    if not call.key or not isinstance(name, str):
         return ""
+    needed = change.needed.get(name)
+    if needed is None:
+        tool = change.tools.get(name) if change.touches(name) else None
+        needed = change.needed[name] = tool.missing({}) if tool is not None else ()
     if name == change.invalid:
-        error = (change.meant(given) or {}).get("error")
+        error = (change.meant(given) or {}).get("error") if change.touches(name) else None
         return error if isinstance(error, str) else ""
-    if name not in change.needed:
-        tool = change.tools.get(name)
-        change.needed[name] = tool.missing({}) if tool is not None else ()
-    needed = change.needed[name]
     keys = keys_of(given) if isinstance(given, str) and needed else given
     lacks = tuple(field for field in needed if field not in keys) if isinstance(keys, dict | frozenset) else ()
     return missing_sentence(lacks) if lacks else ""

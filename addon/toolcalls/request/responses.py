@@ -9,7 +9,7 @@ a `custom_tool_call` has no JSON.
 from __future__ import annotations
 
 from collections.abc import Mapping, Set
-from itertools import groupby, pairwise
+from itertools import groupby
 
 from ..payload import string_of
 from .change import Change
@@ -34,7 +34,8 @@ class ResponsesHistory(History):
             identity = string_of(identity)
             if kind.endswith(_OUTPUT):
                 result = PastResult(identity, message, message, message, message, "output")
-                result.pair = identity if kind in OUTPUTS.values() else ""
+                if kind not in _PAIRED:
+                    result.pair = ""
                 return Said(number, message, "results", message.get("output"), results=(result,), speaks=False)
             before = self.messages[-1] if self.messages else None
             behind_reasoning = before is not None and (
@@ -84,9 +85,10 @@ class ResponsesHistory(History):
     def has_oddities(self) -> bool:
         called = [call.id for turn in self.turns for call in turn.calls]
         known = [item["id"] for item in self.entries if string_of(item.get("id"))]
+        followed = [*(said.role == "model" for said in self.messages[1:]), False]
         lost_reasoning = any(
-            one.get("type") == "reasoning" and after.get("type") != "reasoning" and not _is_of_model(after)
-            for one, after in pairwise([*self.entries, {"role": "user"}])
+            said.entry.get("type") == "reasoning" and not by_model
+            for said, by_model in zip(self.messages, followed, strict=False)
         )
         return lost_reasoning or len(set(called)) < len(called) or len(set(known)) < len(known)
 
