@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache
 
 from ..mend.lexer import end_of
 from .json_calls import read_json
@@ -330,6 +329,9 @@ for _row in TABLE:
     for _opener in _row.openers:
         _BY_OPENER.setdefault(_opener, []).append(_row)
 OPENERS = tuple(sorted(_BY_OPENER, key=len, reverse=True))
+_ROWS = {
+    opener: [row for each in OPENERS if opener.startswith(each) for row in _BY_OPENER[each]] for opener in OPENERS
+}
 LONGEST = len(OPENERS[0])
 
 
@@ -368,12 +370,7 @@ def may_begin(rest: str) -> bool:
 def rows_at(text: str, at: int) -> list[Row]:
     """The rows whose call may begin here."""
     opener = OPENER.match(text, at)
-    return [] if opener is None else _rows_of(opener[0])
-
-
-@cache
-def _rows_of(opener: str) -> list[Row]:
-    return [row for each in OPENERS if opener.startswith(each) for row in _BY_OPENER[each]]
+    return [] if opener is None else _ROWS[opener[0]]
 
 
 def behind_section(text: str, at: int) -> int:

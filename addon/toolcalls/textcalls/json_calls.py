@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -202,33 +202,36 @@ def members_of(text: str, *, whole: bool = True) -> dict[str, str]:
     if text[:1] != "{":
         raise ValueError
     found: dict[str, str] = {}
-    at = end_of(_BETWEEN, text, 1)
-    while at < len(text) and text[at] != "}":
-        end = _member_end(text, at) if text[at] in _QUOTES else end_of(_KEY, text, at)
-        colon = _COLON.match(text, end)
-        if colon is None or end == at:
-            if whole:
-                raise ValueError
-            break
-        key = decode_string(text[at:end]) if text[at] in _QUOTES else text[at:end]
-        end = _member_end(text, colon.end())
-        put(found, key, text[colon.end() : end].strip())
-        at = end_of(_BETWEEN, text, end)
+    for key, value in _parts(text, "}", whole):
+        put(found, key, value)
     return found
 
 
 def entries(text: str) -> list[str]:
     """The texts of the elements of an array; of anything else, the text itself."""
-    if text[:1] != "[":
-        return [text]
-    found: list[str] = []
-    at = end_of(_BETWEEN, text, 1)
-    while at < len(text) and text[at] != "]" and (end := _member_end(text, at)) > at:
-        found.append(text[at:end])
-        at = end_of(_BETWEEN, text, end)
+    found = [value for _, value in _parts(text, "]", True)] if text[:1] == "[" else [text]
     if not found:
         raise ValueError
     return found
+
+
+def _parts(text: str, bracket: str, whole: bool) -> Iterator[tuple[str, str]]:
+    """The members of an object, or the elements of an array, whose names are empty, up to its closing bracket."""
+    key, at = "", end_of(_BETWEEN, text, 1)
+    while at < len(text) and text[at] != bracket:
+        if bracket == "}":
+            end = _member_end(text, at) if text[at] in _QUOTES else end_of(_KEY, text, at)
+            colon = _COLON.match(text, end)
+            if colon is None or end == at:
+                if whole:
+                    raise ValueError
+                return
+            key, at = decode_string(text[at:end]) if text[at] in _QUOTES else text[at:end], colon.end()
+        end = _member_end(text, at)
+        if end == at and bracket == "]":
+            return
+        yield key, text[at:end].strip()
+        at = end_of(_BETWEEN, text, end)
 
 
 def _member_end(text: str, at: int) -> int:

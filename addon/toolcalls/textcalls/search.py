@@ -23,7 +23,6 @@ from .structure import Structure
 from .weak_heads import may_be_weak
 from .wrappers import ENDS
 
-MAX_HELD = MOST_ARGUMENTS
 _MOST_HEADS = 4_000
 """Openers in what is held: each is looked at again where the first one is none."""
 _SPARE = 256 * 1024
@@ -42,7 +41,7 @@ class Search:
     tools: Tools
     declared: Tools | None = None
     """All tools of the request, if these are more."""
-    max_held: int = MAX_HELD
+    max_held: int = MOST_ARGUMENTS
     texts: Callable[[], Iterable[str] | None] = tuple
     """What the model was given to read, None if that is too much."""
     weak: bool = True

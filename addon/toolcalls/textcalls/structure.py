@@ -10,7 +10,7 @@ import re
 from copy import copy
 from dataclasses import dataclass, field
 
-from .wrappers import REASONING, ROLE, TURN, TURNS, kind, opens_reasoning
+from .wrappers import REASONING, REASONING_OPENER, ROLE, TURN, TURNS, kind
 
 _LINE_KEPT, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
 _MOST_PENDING = 64 * 1024
@@ -243,7 +243,7 @@ class Structure:
         tag = _ALONE.match(line)
         if tag is not None and not self._think and not line.rstrip().endswith("/>"):
             name = tag["name"].lower()
-            if name not in _NO_QUOTATION and not opens_reasoning(line.strip()):
+            if name not in _NO_QUOTATION and not REASONING_OPENER.match(line.strip()):
                 self._elements = (*self._elements, name)[-_MOST_ELEMENTS:]
         if self._elements and ("</" in line or "-->" in line):
             for found in _CLOSED.finditer(line):

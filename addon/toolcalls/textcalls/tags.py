@@ -128,8 +128,7 @@ def _pattern(param: str, param_end: str, end: str, opener: str) -> re.Pattern[st
 
 def _kind(tag: re.Match[str]) -> str:
     """The group of `_pattern` that matched: the outermost, which is the last to close."""
-    assert tag.lastgroup is not None
-    return tag.lastgroup.partition("_")[0]
+    return (tag.lastgroup or "").partition("_")[0]
 
 
 def _paired(row: Row, tags: Iterator[re.Match[str]], text: str, at: int) -> _Reading | None:

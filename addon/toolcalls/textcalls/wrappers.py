@@ -56,14 +56,10 @@ ENDS = (
 )
 """After one of these the message begins again, for calls that have to be the whole message."""
 
-_OPENER = re.compile(rf"(?i:{_OPEN})\Z")
+REASONING_OPENER = re.compile(rf"(?i:{_OPEN})\Z")
 _STEMS = re.compile(_STEM)
 _LETTERS = re.compile(r"[^\W\d]+")
 _KINDS = {closer.lower(): opener.lower() for opener, closer in _TOKENS.items()}
-
-
-def opens_reasoning(tag: str) -> bool:
-    return _OPENER.match(tag) is not None
 
 
 def kind(token: str) -> str:
