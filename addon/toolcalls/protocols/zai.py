@@ -304,7 +304,12 @@ class Zai(Protocol):
                 return self._chunk({"tool_calls": [call]})
             case Stop():
                 self._over = True
-                return self._end_of(part)
+                reason = "tool_calls" if self.answer.sent else part.reason
+                usage = {"usage": self._usage} if self._usage else {}
+                if not (usage and self._request.include_usage):
+                    return self._chunk({}, reason, **usage) + _DONE
+                apart = sse.write(payload.write({**self._head, "choices": [], **usage}))
+                return self._chunk({}, reason) + apart + _DONE  # The client has asked for a chunk of its own.
         return b""
 
     def written(self, parts: list[Part]) -> list[bytes]:
@@ -317,15 +322,6 @@ class Zai(Protocol):
     def _chunk(self, delta: Json, reason: str | None = None, **more: Any) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": reason}
         return sse.write(payload.write({**self._head, "choices": [choice], **more}))
-
-    def _end_of(self, stop: Stop) -> bytes:
-        """The end of the answer. Its usage comes in a chunk of its own if the client has asked for that."""
-        reason = "tool_calls" if self.answer.sent else stop.reason
-        usage = {"usage": self._usage} if self._usage else {}
-        if usage and self._request.include_usage:
-            apart = sse.write(payload.write({**self._head, "choices": [], **usage}))
-            return self._chunk({}, reason) + apart + _DONE
-        return self._chunk({}, reason, **usage) + _DONE
 
     def last_words(self, reason: str) -> list[bytes] | None:
         if self._over or not self._converts:
