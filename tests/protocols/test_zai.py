@@ -10,7 +10,7 @@ import pytest
 from tests.protocols.zai_streams import CLOSED, WRAPPER, Backend, block, convert, question, received
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
-from toolcalls.protocols import zai
+from toolcalls.protocols import zai, zai_document
 from toolcalls.request.request import Request
 
 LS = '{"command":"ls"}'
@@ -294,6 +294,17 @@ def test_a_block_that_never_closes_is_judged_by_its_arguments():
     assert calls(got(Backend().become(whole).done())) == [("Bash", {"command": "ls"})]
     half = block("Bash", '{"command":"rm -rf /tmp/\\u4e').partition('\\u4e"')[0]
     assert calls(got(Backend().become(half).done(), fallback="empty")) == [("Bash", {})]
+
+
+def test_a_block_that_never_closes_is_not_read_again_with_each_delta(monkeypatch: pytest.MonkeyPatch):
+    sizes: list[int] = []
+    real = zai_document.read_block
+    monkeypatch.setattr(zai_document, "read_block", lambda text: (sizes.append(len(text)), real(text))[1])
+    backend = Backend().become("\n\n" + block("Bash", LS).partition(', "result"')[0])
+    for _ in range(50):
+        backend.delta("word ")
+    got(backend.done())
+    assert len(sizes) < 8
 
 
 # The stream breaks off

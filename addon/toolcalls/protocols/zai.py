@@ -220,7 +220,7 @@ class Zai(Protocol):
 
     def _change(self, patch: _Patch) -> list[Part]:
         document, by_server = self._document, self._phase == _CALLING
-        if not by_server:
+        if document.server_from is not None and not by_server:
             document.read()  # A block that grew is over.
         if patch.place is None and BLOCK_END in patch.text.partition(BLOCK_TAG)[0] and self._phase != "answer":
             # It is not known of which block this is the rest, and how much of it comes again.

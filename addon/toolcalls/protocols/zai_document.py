@@ -150,7 +150,7 @@ class Document:
         self._elements = [_Element("text", 0, 0, 0, 0, 0)]
         self.new: list[New] = []
         """The new text, the new reasoning and the blocks that are over, in order, until somebody takes them."""
-        self._server_from: int | None = None
+        self.server_from: int | None = None
         """From here to its end the document was written by the server itself; None: its end was not."""
 
     @property
@@ -181,9 +181,9 @@ class Document:
             # What cuts or replaces a call comes from the server, and repeats the calls behind it.
             by_server = by_server or len(self.blocks) < blocks
         if not by_server:
-            self._server_from = None
-        elif self._server_from is None or self._server_from > cut:
-            self._server_from = cut
+            self.server_from = None
+        elif self.server_from is None or self.server_from > cut:
+            self.server_from = cut
         self.units.append(text)
         tail = self.units.read(max(cut - len(BLOCK_END), self._elements[-1].start)) if self.block_is_open else ""
         self.read(closes=BLOCK_END in tail, hold=hold)
@@ -238,8 +238,8 @@ class Document:
             one for one in _WRAPPER.finditer(text) if one["inner"] is None or _REASONING.search(one["attributes"])
         )
         wrapper, block = next(wrappers, None), None
-        if self._server_from is not None:
-            block = _BLOCK.search(text, max(self._server_from - base, 1))
+        if self.server_from is not None:
+            block = _BLOCK.search(text, max(self.server_from - base, 1))
         found = block if wrapper is None or (block is not None and block.start() < wrapper.start()) else wrapper
         body = (text if found is None else text[: found.start()])[1:].rstrip("\n")
         body = body[: len(body) - (found is None and _is_high(body[-1:]))]
