@@ -273,10 +273,11 @@ class Answer:
     def _let_reason_go(self, stop: Stop, part: Part, out: list[Part]) -> list[Part]:
         """What goes now, and the reason behind the text of its event, if it is true and no call waits: that event
         leaves as it came."""
-        parts = stop.source.parts if stop.source is not None else []
-        gone = [number for number, one in enumerate(out, 1) if source_of(one) is stop.source] if parts else []
-        texts = any(isinstance(one, Text) for one in parts) and (gone or part is stop)
-        if not texts or self.holds_call or self._undecided or self.end.true_reason() != stop.reason:
+        if stop.source is None or not any(isinstance(one, Text) for one in stop.source.parts):
+            return out
+        gone = [number for number, one in enumerate(out, 1) if source_of(one) is stop.source]
+        waits = self.holds_call or self._undecided or not (gone or part is stop)
+        if waits or self.end.true_reason() != stop.reason:
             return out
         self._stop = None
         self._tail.let_go(stop)
@@ -379,4 +380,4 @@ class Answer:
         elif not (end.reasons or end.broken or end.left_alone) and (self.sent or self.call_refused):
             end.reasons.append(end.true_reason())
             out.append(Stop(end.reasons[0], finish, choice=self._choice))
-        return [*out, *self._pop_behind()]
+        return [*out, *self._pop_behind()] if self._behind else out
