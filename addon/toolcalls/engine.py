@@ -60,7 +60,7 @@ _PATHS = (
 def protocol_of(path: str) -> str | None:
     """The protocol that belongs to this path; None if it is not one of ours."""
     bare = path.partition("?")[0].rstrip("/")
-    return next((name for end, name in _PATHS if end.search(bare) and name in PROTOCOLS), None)
+    return next((name for end, name in _PATHS if end.search(bare)), None)
 
 
 class Response(Body):
