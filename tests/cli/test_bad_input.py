@@ -51,6 +51,7 @@ from .commands import ROOT, complaint, toolfix
         (["repair", "--finish", "stpo"], {}, "--finish 'stpo' is no reason why a model stops: use stop, tool_calls"),
         (["report", "recordings", "-o", "/no/such/a.html"], {}, "-o /no/such/a.html cannot be written: name a file"),
         (["run", "--record", "--", "true"], {}, "--record needs a directory: write --record recorded -- CMD"),
+        (["run", "--record", "README.md", "--", "true"], {}, "Invalid value for '--record': Directory 'README.md' is a file."),
         (["run", "--report", "--", "true"], {}, "--report -- cannot be written: name a file in an existing directory."),
         (["doctor", "nope"], {}, "there is no agent 'nope': name one of claude, codex,"),
         (["demo", "no-such"], {}, "there is no recording 'no-such' to play: see toolfix demo --list."),

@@ -264,6 +264,19 @@ def test_a_signal_that_ends_the_command_ends_with_its_status(confdir: Path) -> N
     assert err == f"{NO_ANSWER}\n"
 
 
+def test_a_signal_before_the_command_has_started_leaves_nothing_behind(confdir: Path, tmp_path: Path) -> None:
+    words = command(confdir, "--record", str(tmp_path / "recorded"), cmd=("echo", "never"))
+    (tmp_path / "temporary").mkdir()
+    session = Running(words, client_environment(TMPDIR=str(tmp_path / "temporary")))
+    deadline = time.monotonic() + PATIENCE
+    while not list((tmp_path / "temporary").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    session.process.terminate()
+    status, out, err = session.end()
+    assert (status, out, err) == (128 + signal.SIGTERM, "", "")
+    assert not list((tmp_path / "temporary").iterdir())
+
+
 def test_ctrl_c_on_a_terminal_is_the_commands_own(confdir: Path) -> None:
     ours, theirs = os.openpty()
 

@@ -74,7 +74,12 @@ class RunOptions:
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--record", metavar="DIR", help="Record every answer, before and after, into this directory.")
+@click.option(
+    "--record",
+    type=click.Path(file_okay=False),
+    metavar="DIR",
+    help="Record every answer, before and after, into this directory.",
+)
 @click.option(
     "--report",
     metavar="FILE.html",
@@ -107,6 +112,10 @@ def run(command: tuple[str, ...], **given: object) -> None:
     options.check()
     environ = environment.original(os.environ)
     way_out = _way_out(options, environ)
+    for number in _PASSED_ON:
+        # Until the command is there to get it: `run` ends then, and removes its folder.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
             status = _run(command, options, environ, way_out, Path(folder))
