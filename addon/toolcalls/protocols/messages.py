@@ -60,8 +60,6 @@ class Messages(Protocol):
         """The block that began last: events without an index belong to it."""
         self._kinds: dict[Slot, str] = {}
         """The blocks that have not ended, and those in which the server called a tool of its own."""
-        self._in_text = False
-        """The stream so far ends in a block that is no call."""
         self._counted: Part | None = None
         """A message_delta without a reason, which only counts tokens in passing if anything follows it."""
         self._delta: Json = {}
@@ -102,7 +100,7 @@ class Messages(Protocol):
             raise Instead(self._message_start(), event)
         if kind == "message_stop":
             raise Ended(raw)
-        self._forget_count()
+        self._counted = None
         if kind == "message_delta":
             return self._read_message_delta(raw, data)
         self._delta = {}
@@ -150,7 +148,6 @@ class Messages(Protocol):
             return [Other(quiet=True)]  # The deltas open the block that they need.
         before = self._kinds.get(slot, _TOOL_USE)
         self._kinds[slot], self._last = kind, slot
-        self._in_text = kind != _TOOL_USE
         if kind != _TOOL_USE:
             return self._read_block(slot, block, data)
         # A block that is open at this index has lost its end.
@@ -167,7 +164,6 @@ class Messages(Protocol):
         return [begins, Thought(thought, slot)] if thought else [begins]
 
     def _read_stop(self, slot: Slot, data: Json) -> list[Part]:
-        self._in_text = False
         kind = self._kinds.get(slot, "")
         if not kind.endswith(_SERVER_TOOL):
             self._kinds.pop(slot, None)
@@ -181,7 +177,6 @@ class Messages(Protocol):
         kind = string_of(delta.get("type")).removesuffix("_delta")
         if kind == "input_json":
             return [self._read_fragment(slot, data, payload.text_of(delta.get("partial_json")))]
-        self._in_text = True
         text = delta.get(kind)
         if kind == "text" and text and isinstance(text, str):
             return [Text(text, slot, data)]
@@ -194,7 +189,6 @@ class Messages(Protocol):
     def _read_fragment(self, slot: Slot, data: Json, arguments: str) -> Part:
         if self._kinds.get(slot, "").endswith(_SERVER_TOOL) or (self._open == (_TOOL_USE, slot) and not arguments):
             return Other(slot, data, quiet=True)
-        self._in_text = False
         if slot not in self._kinds:
             sent = self.answer.sent_at(slot)
             others = _TOOL_USE in self._kinds.values() and arguments.strip()
@@ -202,11 +196,6 @@ class Messages(Protocol):
                 return Other(quiet=True)  # Its call is complete.
             self._kinds[slot] = _TOOL_USE
         return Fragment(slot, arguments=arguments)
-
-    def _forget_count(self) -> None:
-        if self._counted is not None:
-            self.tail.let_go(self._counted)
-            self._counted = None
 
     def _read_message_delta(self, raw: bytes, data: Json) -> list[Part]:
         """A message_delta, with all that the one before it said, and with usage."""
@@ -225,21 +214,16 @@ class Messages(Protocol):
             self._delta = data
             return read_together(raw, [stop])
         [self._counted] = read_together(raw, [stop])
-        self.tail.keep(stop)
         return [Other(quiet=True)]
 
     def _finish(self) -> list[bytes]:
+        self._over = True
         parts = self._taken([self._counted] if self._counted is not None else [])
         parts += self._closed(Finish.UNKNOWN)
         told = self._has_message_delta or self.answer.end.left_alone
         if not told and not any(isinstance(part, Stop) for part in parts):
             parts.append(Stop(self.answer.end.true_reason(), Finish.UNKNOWN))
         return [*self.written(parts), self._closed_block()]
-
-    def _closed(self, finish: Finish, *, failed: bool = False) -> list[Part]:
-        self._forget_count()
-        self._over = True
-        return super()._closed(finish, failed=failed)
 
     def _done(self, raw: bytes) -> list[bytes]:
         return [raw] if self._over or not self._started else [*self.end(whole=True), raw]
@@ -251,19 +235,23 @@ class Messages(Protocol):
         if whole or self._has_message_delta or (answer.reason_waits and not answer.went_on_after_reason):
             out = self._finish()
             return out if answer.end.left_alone else [*out, _MESSAGE_STOP]
+        self._over = True
         stopped, parts = answer.reason_waits, self._closed(Finish.CUT, failed=True)
         if answer.end.left_alone:
             return self.written(parts)
+        stops = [part for part in parts if isinstance(part, Stop)]
+        out = self.written([part for part in parts if part not in stops])
         # The client has what it needs to go on, if it has complete calls. Text that just stops was cut off.
-        if answer.call_refused or not (stopped or (answer.sent and not self._in_text)):
-            parts = [part for part in parts if not isinstance(part, Stop)]
-            return [*self.written(parts), self.write_error(_CUT_OFF)]
-        stop = [] if stopped else [Stop(answer.end.true_reason(), Finish.CUT, counted.body if counted else {})]
-        return [*self.written([*parts, *stop]), _MESSAGE_STOP]
+        complete = answer.sent and (self._open is None or self._open[0] == _TOOL_USE)
+        if answer.call_refused or not (stopped or complete):
+            return [*out, self.write_error(_CUT_OFF)]
+        stops = stops or [Stop(answer.end.true_reason(), Finish.CUT, counted.body if counted else {})]
+        return [*out, *self.written([*stops]), _MESSAGE_STOP]
 
     def _fail(self, *raw: bytes) -> list[bytes]:
         ended = self.answer.reason_waits and not self.answer.went_on_after_reason  # The reason came before the error.
         parts = [] if self._over else self._closed(Finish.UNKNOWN if ended else Finish.CUT, failed=not ended)
+        self._over = True
         return [*self.written(parts), *raw]
 
     def keep_alive(self) -> bytes:
@@ -331,9 +319,10 @@ class Messages(Protocol):
     def _call(self, part: Piece, raw: bytes = b"") -> bytes:
         place, out = {"index": part.slot}, b""
         if part.begins:
-            block = _block_of(part.body, part.id, part.name, {})
+            came = part.body.get("block", {})
+            block = {"type": _TOOL_USE, **came, "id": part.id, "name": part.name, "input": {}}
             start = {"type": _START, **place, "content_block": block}
-            out = self._opened(part.slot, block, start, raw if block == part.body.get("block") else b"")
+            out = self._opened(part.slot, block, start, raw if block == came else b"")
         if part.arguments or (part.begins and part.ends):
             delta = {"type": "input_json_delta", "partial_json": part.arguments}
             out += self._numbered({"type": _DELTA, **place, "delta": delta}, raw)
@@ -365,19 +354,15 @@ class Messages(Protocol):
 
     # A document
 
-    def document(self, body: bytes) -> bytes:
+    def read_document(self, body: bytes) -> list[Part] | None:
         message = self._document = payload.read_twice(body.decode("utf-8", "replace"))[1] or {}
+        content, usage, reason = message.get("content"), message.get("usage"), string_of(message.get("stop_reason"))
         ours = message.get("type") == "message" or "stop_reason" in message
-        if not (ours and isinstance(message.get("content"), list)) or message.get("error"):
-            return body
-        counted = isinstance(message.get("usage"), dict)
-        message["usage"] = message["usage"] if counted else _NO_USAGE
-        out = super().document(body)
-        return out if counted or out is not body else strict.write(message).encode()
-
-    def read_document(self, body: bytes) -> list[Part]:
-        parts = [one for slot, block in enumerate(self._document["content"]) for one in self._read_whole(slot, block)]
-        reason, usage = string_of(self._document.get("stop_reason")), self._document.get("usage")
+        if not (ours and isinstance(content, list)) or message.get("error"):
+            return None
+        if not isinstance(usage, dict):
+            raise Instead(Event(strict.write({**message, "usage": _NO_USAGE}).encode(), None))
+        parts = [part for slot, block in enumerate(content) for part in self._read_whole(slot, block)]
         return [*parts, Stop(reason, Finish.of(reason), tokens=tokens_in(usage, "output_tokens"))]
 
     def _read_whole(self, slot: int, whole: Any) -> list[Part]:
@@ -407,8 +392,10 @@ class Messages(Protocol):
             content += [{"type": "text", **begun, "text": text}] if text.strip() else []
             begun, text = part.body.get("text", {}), ""
             if isinstance(part, Decided):
-                outcome, value = part.outcome, payload.read_twice(part.outcome.arguments)[1]
-                content.append(_block_of(part.body, outcome.id, outcome.name, value))
+                outcome, block = part.outcome, {"type": _TOOL_USE, **part.body.get("block", {})}
+                value = payload.read_twice(outcome.arguments)[1]
+                block |= {"id": outcome.id, "name": outcome.name} | ({} if value is None else {"input": value})
+                content.append(block)
             elif part.body.keys() & {"block", "whole"}:
                 content += part.body.values()
         reason = next((part.reason for part in parts if isinstance(part, Stop)), "")
@@ -442,9 +429,3 @@ def _typed(event: Event, data: Json) -> tuple[str, bytes, Json]:
 def _call_in(slot: Slot, block: Json) -> Fragment:
     wanted, name = string_of(block.get("id")), string_of(block.get("name"))
     return Fragment(slot, wanted, name, begins=True, given=block.get("input"), body={"block": block})
-
-
-def _block_of(body: Json, wanted: str, name: str, value: Any) -> Json:
-    """The block of a call. `value`: its input, None if that stays as it is."""
-    block = {"type": _TOOL_USE, **body.get("block", {}), "id": wanted, "name": name}
-    return block if value is None else {**block, "input": value}
