@@ -1,4 +1,4 @@
-"""CallsByIndex that cannot be read are one sentence, an exit status and no traceback."""
+"""Files that cannot be read are one sentence, an exit status and no traceback."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
         recording.protocol, recording.request, request, policy, refusals, lambda _: recording.given_back
     )
     request_after = changed.body if changed else None
-    if int(recording.flow.get("status") or 200) >= 400:
+    if recording.status >= 400:
         error = recovered(recording.protocol, question, policy, recording.before, recording.seed)
         body, outcomes = (error.body, list(error.outcomes)) if error else (recording.before, [])
         return Replayed(recording, body, store.calls_json(outcomes), None, request_after)

@@ -122,7 +122,7 @@ def _described(recording: Recording) -> dict[str, Any]:
         "calls": calls,
         "same": recording.after in (None, recording.before),
         "request_mended": recording.request_after is not None,
-        "request_steps": ", ".join(f"{number} × {step}" for step, number in flow.get("request_steps", {}).items()),
+        "request_steps": ", ".join(f"{number} × {step}" for step, number in recording.request_steps.items()),
         "bytes": [len(recording.before), len(recording.after or b"")],
     }
 
@@ -136,11 +136,10 @@ def _milliseconds(started: str) -> float | None:
 
 
 def _flags(recording: Recording) -> list[str]:
-    status = recording.flow.get("status")
     flags = {
         "observed only": recording.options.get("toolfix_mode") == "observe",
         "the connection broke": recording.broken,
-        f"HTTP {status}": status not in (200, None),
+        f"HTTP {recording.status}": recording.status != 200,
     }
     return [text for text, applies in flags.items() if applies]
 

@@ -59,10 +59,14 @@ class Recording:
     """The recorded seed: ids were made from the request before it was masked for the disk."""
     broken: bool = field(init=False)
     """The connection broke or the proxy ended before the answer was over; "complete" is of toolfix 0."""
+    status: int = field(init=False)
+    """The status of the host's response; 200 if nobody knows."""
     options: dict[str, str] = field(init=False)
     """The mitmproxy options of the recording."""
     refusals: dict[str, str] = field(init=False)
     """The remembered reasons of earlier refusals that this request needed."""
+    request_steps: dict[str, Any] = field(init=False)
+    """What was changed in the request, and how often."""
     given_back: dict[int, GivenBack] = field(init=False)
     """The remembered reasoning and signatures that were given back to the host with this request."""
     offsets: list[int] = field(init=False)
@@ -74,12 +78,16 @@ class Recording:
 
     def __post_init__(self) -> None:
         flow = self.flow
+        if not all(isinstance(call, dict) for call in self.calls or ()):
+            raise ValueError("calls.json is not a list of JSON objects")
         self.name = self.directory.name
         self.protocol = flow["protocol"] if flow.get("protocol") in PROTOCOLS else AUTO
         self.seed = str(flow.get("seed") or seed_of(self.request))
         self.broken = flow.get("broken") is True or flow.get("complete") is False
+        self.status = int(flow.get("status") or 200)
         self.options = {name: str(text) for name, text in flow.get("policy", {}).items()}
-        self.refusals = dict(flow.get("refusals", {}))
+        self.refusals = {identity: str(reason) for identity, reason in flow.get("refusals", {}).items()}
+        self.request_steps = dict(flow.get("request_steps", {}))
         self.given_back = {int(at): GivenBack(**entry) for at, entry in flow.get("given_back", {}).items()}
         chunks = flow.get("chunks", ())
         self.offsets = [int(chunk["offset"]) for chunk in chunks] or [0]
@@ -149,7 +157,7 @@ def load(directory: Path) -> Recording:
             suffix=suffix,
             request_after=read(REQUEST_AFTER),
         )
-    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError) as error:
         raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error
 
 
