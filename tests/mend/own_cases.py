@@ -15,6 +15,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         (r'{"path":"D:\projects\src\main.rs"}', {"path": r"D:\projects\src\main.rs"}),
         (r'{"command":"grep -E \"foo\|bar\" x"}', {"command": r'grep -E "foo\|bar" x'}),
         (r'{"text":"it\'s fine"}', {"text": "it's fine"}),
+        (r"{'text':'\U0001F600 \UFFFFFFFF'}", {"text": r"\U0001F600 \UFFFFFFFF"}),
         (r'{"pattern":"\bfoo\b\s+\(x\)"}', {"pattern": r"\bfoo\b\s+\(x\)"}),
         (r'{"command":"cd C:\Users && grep \d+ f"}', {"command": r"cd C:\Users && grep \d+ f"}),
         (r'{"command":"cd C:\new && grep \d+ f"}', REFUSE),

@@ -50,7 +50,7 @@ def test_a_freeform_tool_is_custom() -> None:
     ):
         tool = Tools.read({"tools": [entry]}).get("apply_patch")
         assert tool is not None
-        assert (tool.kind, tool.schema, tool.prepared) == ("custom", None, None)
+        assert (tool.kind, tool.schema, tool.view) == ("custom", None, None)
 
 
 def test_a_tool_of_the_server_has_its_type_as_name() -> None:
@@ -122,7 +122,7 @@ def test_a_name_counts_even_if_its_schema_is_odd() -> None:
     for schema in (None, "x", [], 5):
         tool = Tools.read({"tools": [{"name": "a", "input_schema": schema}]}).get("a")
         assert tool is not None
-        assert tool.prepared is None
+        assert tool.view is None
         assert tool.view is None
 
 
@@ -130,7 +130,7 @@ def test_the_same_schema_is_prepared_once_for_all_requests() -> None:
     def node() -> object:
         tool = Tools.read({"tools": [{"name": "a", "input_schema": {**SCHEMA, "title": "once"}}]}).get("a")
         assert tool is not None
-        return tool.prepared
+        return tool.view
 
     assert node() is node()
 

@@ -18,7 +18,7 @@ from . import lexer as chars
 from .finish import Finish
 from .grammar import read_object
 from .source import Source
-from .strict import has_string, read_prefix, written_in_order
+from .strict import contains, read_prefix, written_in_order
 from .strings import OTHER_LANGUAGES, may_have_path
 
 MAX_OBJECTS = 16
@@ -153,7 +153,7 @@ def _check_behind(s: Source, value: dict[str, Any], front: str) -> None:
 def _is_stray(s: Source, value: dict[str, Any], ends: str) -> bool:
     """Whether the quote behind the object means nothing: `"ls"}"` has ended, the text of `"echo "}"}` may go on."""
     bracket = ends.rstrip()[-1] in "}])"
-    if not bracket and not has_string(value):
+    if not bracket and not contains(value, str):
         return True
     if s.doubts or s.finish is not Finish.COMPLETE:
         return False

@@ -17,7 +17,6 @@ from ..ids import Ids
 from ..outcome import Outcome
 from ..policy import Policy
 from ..sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_CALLS, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
-from ..tools.check import Check, Exhausted
 from ..tools.declared import INVALID, Tool, Tools
 from .arguments import Finish, Mended, mend_arguments
 from .lexer import StrictPrefix
@@ -302,11 +301,7 @@ def _proven(mended: Mended, tool: Tool | None) -> Mended:
         return Mended("refused", None, None, mended.steps, _LOST)
     if _GUESSED.isdisjoint(mended.steps):
         return mended
-    shaped = mend_shape(mended.value, tool).value
-    try:
-        fits = tool.takes(shaped) and (tool.prepared is None or Check().admits(tool.prepared, shaped) is not False)
-    except Exhausted:
-        return mended
+    fits = tool.fits(mend_shape(mended.value, tool).value) is not False
     return mended if fits else Mended("refused", None, None, mended.steps, _DOES_NOT_FIT)
 
 

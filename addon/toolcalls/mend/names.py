@@ -214,15 +214,10 @@ def mend_name(name: str, tools: Tools, namespace: str | None = None) -> NameMend
 
 def _repeated(name: str, declared: Declared) -> list[Tool]:
     """The tools whose name was written two or more times in a row."""
-    found: dict[int, Tool] = {}
-    for size in range(1, len(name) // 2 + 1):
-        if len(name) % size == 0 and name[:size] * (len(name) // size) == name:
-            unit = name[:size]
-            matches = declared.exact(unit) or declared.folded(unit)
-            for rest in () if matches else without_prefixes(unit):
-                matches = matches or declared.exact(rest)
-            found.update((id(tool), tool) for tool in matches)
-    return list(found.values())
+    halves = range(1, len(name) // 2 + 1)
+    units = [name[:size] for size in halves if name[:size] * (len(name) // size) == name]
+    meant = [next((tools for _, tools in readings(unit, declared) if tools), []) for unit in units]
+    return list({id(tool): tool for tools in meant for tool in tools}.values())
 
 
 _TOKENS: Final = (

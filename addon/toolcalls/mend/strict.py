@@ -148,13 +148,6 @@ def scan_string(text: str, begin: int) -> tuple[str, int]:
     return _scan(text, begin, False)
 
 
-def has_string(value: Any) -> bool:
-    """Whether there is a string among the values in this one."""
-    if isinstance(value, dict | list):
-        return any(map(has_string, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, str)
-
-
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _dump = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _dump_in_order = json.JSONEncoder(allow_nan=False, sort_keys=True).encode
@@ -170,7 +163,7 @@ def write(value: Any) -> str:
 
 def write_event(value: Any) -> str:
     """Compact JSON. Only lone surrogates are written as ASCII escapes, so that the text can be sent as UTF-8."""
-    text = _write_exactly(value) if _has_exact_numbers(value) else _dump(value)
+    text = _write_exactly(value) if contains(value, ExactFloat) else _dump(value)
     if text.isascii():
         return text
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
@@ -178,10 +171,11 @@ def write_event(value: Any) -> str:
 
 def written_in_order(value: Any) -> str:
     """The value with its keys sorted, so that equal texts mean the same; unsorted if a number has to be exact."""
-    return write(value) if _has_exact_numbers(value) else _dump_in_order(value)
+    return write(value) if contains(value, ExactFloat) else _dump_in_order(value)
 
 
-def _has_exact_numbers(value: Any) -> bool:
+def contains(value: Any, wanted: type) -> bool:
+    """Whether the value, or one inside it, is of this type."""
     pending = [value]
     while pending:
         item = pending.pop()
@@ -190,7 +184,7 @@ def _has_exact_numbers(value: Any) -> bool:
             pending.extend(item.values())
         elif kind is list:
             pending.extend(item)
-        elif kind is ExactFloat:
+        elif kind is wanted:
             return True
     return False
 

@@ -101,18 +101,17 @@ def read_string(s: Source, position: str) -> str:
     raw = text[begin:at]
     if has_two_ends(raw, quote, position, typographic="typographic quotes" in s.steps):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")
-    value = _decoded(s, raw, quote, bare_quotes=bool(inner))
+    value = _decoded(s, raw, quote)
     if quote == "`" and "${" in value:
         raise Refusal("a JavaScript template has a placeholder in it")
     return value
 
 
-def _decoded(s: Source, raw: str, quote: str, *, bare_quotes: bool = True) -> str:
+def _decoded(s: Source, raw: str, quote: str) -> str:
     s.spend(raw.count("\\") // 64)
     if "\n" in raw or "\t" in raw or "\r" in raw:
         s.step("raw control characters")
-    as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
-    return decode(s, raw, quote, bare_quotes=bare_quotes, as_json=as_json)
+    return _decode(s, raw, quote, as_json=quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES))
 
 
 def _unended(s: Source, begin: int, quote: str, position: str, inner: list[int]) -> str:
@@ -122,7 +121,7 @@ def _unended(s: Source, begin: int, quote: str, position: str, inner: list[int])
         raise s.cut()
     s.close()
     # What is closed although it was cut off says nothing about its author.
-    return decode(replace(s, steps={}), _DANGLING.sub("", s.text[begin:]), quote)
+    return _decode(replace(s, steps={}), _DANGLING.sub("", s.text[begin:]), quote)
 
 
 def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) -> None:
@@ -196,11 +195,10 @@ def prefixed_string(s: Source, position: str) -> str | None:
     return body[1]
 
 
-_STRAIGHT = "\"'"
 # The marks of each kind: any mark of a kind may open a string that another mark of the kind closes.
-_STRAIGHT_FAMILIES = ('"', "'")
-_FAMILIES = (*_STRAIGHT_FAMILIES, "`", "“”„", "‘’‚", "«»", "「」", "『』", "＂", "＇")
-_BEHIND_OTHER = {chars.KEY: chars.AFTER_KEY, chars.OBJECT: chars.NEXT_PAIR}
+_STRAIGHT = ('"', "'")
+_FAMILIES = (*_STRAIGHT, "`", "“”„", "‘’‚", "«»", "「」", "『』", "＂", "＇")
+_BEHIND_OTHER = {KEY: chars.AFTER_KEY, OBJECT: chars.NEXT_PAIR}
 
 
 def has_two_ends(raw: str, quote: str, position: str, *, typographic: bool) -> bool:
@@ -211,31 +209,25 @@ def has_two_ends(raw: str, quote: str, position: str, *, typographic: bool) -> b
     """
     straight = quote in _STRAIGHT
     # In a text that quotes as JSON, JavaScript or Python do, typographic marks are text.
-    families = _FAMILIES if typographic or not straight else _STRAIGHT_FAMILIES
-    others = tuple(family for family in families if quote not in family)
-    if straight and not _ends_open(raw, others):
-        return False
-    return _other_end(others, _BEHIND_OTHER.get(position, chars.NEXT_ITEM)).search(raw) is not None
+    families = _FAMILIES if typographic or not straight else _STRAIGHT
+    others = [family for family in families if quote not in family]
+    if straight:
+        # A text in quotes of another kind has to begin behind a colon or a comma, and to be open at the end.
+        before = (raw[: max(0, *map(raw.rfind, family))].rstrip()[-1:] for family in others)
+        if not any(char and char in chars.COLONS + chars.COMMAS for char in before):
+            return False
+    return _other_end("".join(others), _BEHIND_OTHER.get(position, chars.NEXT_ITEM)).search(raw) is not None
 
 
 @cache
-def _other_end(others: tuple[str, ...], follows: str) -> re.Pattern[str]:
-    """The pattern of a quote of these kinds and what follows it. Compiled on first use: it takes milliseconds."""
-    return re.compile(rf"(?<!\\)[{''.join(others)}]{follows}")
+def _other_end(marks: str, follows: str) -> re.Pattern[str]:
+    """The pattern of one of these quotes and what follows it. Compiled on first use: it takes milliseconds."""
+    return re.compile(rf"(?<!\\)[{marks}]{follows}")
 
 
-def _ends_open(raw: str, others: tuple[str, ...]) -> bool:
-    """Whether a text in quotes of another kind begins behind a colon or a comma and is still open at the end."""
-    for family in others:
-        at = max(map(raw.rfind, family)) - 1
-        while at >= 0 and raw[at].isspace():
-            at -= 1
-        if at >= 0 and raw[at] in chars.COLONS + chars.COMMAS:
-            return True
-    return False
-
-
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|0[0-9]{1,2}|\r\n|[\s\S])")
+_ESCAPE = re.compile(
+    r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U00(?i:0[0-9a-f]|10)[0-9a-fA-F]{4}|0[0-9]{1,2}|\r\n|[\s\S])"
+)
 _JSON_ESCAPES = re.compile(r"[^\\]*+(?>\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 _JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?>\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
@@ -246,7 +238,7 @@ _KNOWN = _JSON | {"'": "'", "v": "\v", "0": "\0"}
 _CODES = frozenset("v0xU")
 _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 # The escapes that still count in a string with an unknown escape.
-_TRUSTED = {'"', "\\", "'", "n", "r", "t"}
+_TRUSTED = {body: _KNOWN[body] for body in "\"\\'nrt"}
 
 
 def _escape(body: str) -> re.Pattern[str]:
@@ -291,10 +283,10 @@ def may_have_path(text: str, begin: int = 0, end: int | None = None) -> bool:
     return "\\" in text and any(path.search(text, begin, end) for path in (_DRIVE, _STRING_OF_PATH))
 
 
-def decode(s: Source, raw: str, quote: str, *, bare_quotes: bool = True, as_json: bool = False) -> str:
+def _decode(s: Source, raw: str, quote: str, *, as_json: bool = False) -> str:
     """Decode `raw`, and note in `s` what its escapes reveal about their author.
 
-    `bare_quotes`: `raw` may contain unescaped quotes. `as_json`: the author writes JSON, not JavaScript.
+    `as_json`: the author writes JSON, not JavaScript.
     """
     if "\\" not in raw:
         return raw
@@ -304,7 +296,7 @@ def decode(s: Source, raw: str, quote: str, *, bare_quotes: bool = True, as_json
         if path or (words and _FILE_PATH.fullmatch(raw)):
             raise Refusal(UNCLEAR_PATH)
         s.control_word = s.control_word or words
-        return scan_string(f'"{raw}"' if quote == '"' and not bare_quotes else _as_json(raw), 1)[0]
+        return scan_string(_as_json(raw), 1)[0]
     s.spend(raw.count("\\") // 3)
     s.step(_INVALID)
     inside = _ESCAPE.sub(lambda escape: "`" if escape[1] == "`" else escape[0], raw) if quote == "`" else raw
@@ -324,7 +316,7 @@ def decode(s: Source, raw: str, quote: str, *, bare_quotes: bool = True, as_json
     if quote != "'" and any(_may_be_text(inside, escape, as_json) for escape in _ESCAPE.finditer(inside)):
         raise Refusal("a backslash before an apostrophe may be text or an escape")
     s.control_word = s.control_word or _CONTROL_WORD.match(raw) is not None
-    return _joined_pairs(_ESCAPE.sub(_known, inside))
+    return _unescaped(inside, _KNOWN, "uxU")
 
 
 def _decode_literally(s: Source, raw: str, quote: str, escapes: set[str], as_json: bool, path: bool) -> str:
@@ -343,7 +335,7 @@ def _decode_literally(s: Source, raw: str, quote: str, escapes: set[str], as_jso
     # The backslash of a path says nothing about other strings.
     words = None if path or _FILE_PATH.fullmatch(raw) else (_WORD_IN_JSON if as_json else _WORD).match(raw)
     s.undoubled = s.undoubled or words is not None
-    return _joined_pairs(_ESCAPE.sub(_trusted, raw))
+    return _unescaped(raw, _TRUSTED, "u")
 
 
 def _as_json(raw: str) -> str:
@@ -367,18 +359,13 @@ def _may_be_text(raw: str, escape: re.Match[str], as_json: bool) -> bool:
     return before == after == "'"
 
 
-def _known(escape: re.Match[str]) -> str:
-    body = escape[1]
-    return _KNOWN[body] if body in _KNOWN else chr(int(body[1:], 16))
+def _unescaped(raw: str, known: dict[str, str], codes: str) -> str:
+    """The text with the escapes decoded that are known, or begin with the letter of one of these codes."""
 
+    def meaning(escape: re.Match[str]) -> str:
+        body = escape[1]
+        return chr(int(body[1:], 16)) if body[0] in codes and len(body) > 1 else known.get(body, escape[0])
 
-def _trusted(escape: re.Match[str]) -> str:
-    body = escape[1]
-    if body in _TRUSTED:
-        return _KNOWN[body]
-    return chr(int(body[1:], 16)) if body[0] == "u" and len(body) == 5 else escape[0]
-
-
-def _joined_pairs(text: str) -> str:
-    """Join surrogates that were written as two escapes into one character."""
-    return _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+    # Surrogates that were written as two escapes are one character.
+    decoded = _ESCAPE.sub(meaning, raw)
+    return _SURROGATE_PAIR.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), decoded)

@@ -22,7 +22,7 @@ from ..tools.schema import ARRAY, BOOLEAN, FRACTION, INTEGER, OBJECT, STRING, No
 from .arguments import mend_arguments
 from .finish import Finish
 from .names import normalize, normalize_value
-from .strict import has_string, read, read_number
+from .strict import contains, read, read_number
 
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WHOLE: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))(?P<zeros>\.0+)?")
@@ -119,7 +119,7 @@ def container_in(text: str, finish: Finish | None = None) -> tuple[Any, bool] | 
         return None
     except ValueError:
         value, broken = None if finish is None else _mended(text, finish), True
-    unsupported = broken and "'" not in text and '"' not in text and has_string(value)
+    unsupported = broken and "'" not in text and '"' not in text and contains(value, str)
     return None if value is None or unsupported else (value, broken)
 
 

@@ -31,7 +31,6 @@ from ..request.request import Request
 from ..textcalls.known import WrittenTools
 from ..textcalls.literals import read_calls
 from ..textcalls.read_aloud import was_read
-from ..tools.check import Check, Exhausted
 from ..wire.sse import Event, in_one_line
 from .errors import error_in
 from .protocol import Failed, Protocol
@@ -196,10 +195,10 @@ class Gemini(Protocol):
         try:
             [(written, unnamed, arguments)] = read_calls(message[1])
             tool = mend_name(written, request.tools).tool
-            if tool is None or tool.kind != "function" or tool.prepared is None or unnamed:
+            if tool is None or tool.kind != "function" or tool.view is None or unnamed:
                 return None
-            fits = tool.takes(arguments) and Check().violations(tool.prepared, arguments) == 0
-        except (RecursionError, Exhausted, ValueError):
+            fits = tool.fits(arguments)
+        except (RecursionError, ValueError):
             return None
         wanted = self._policy.touches(tool.name) and (request.allowed is None or tool.name in request.allowed)
         text, tools = strict.write(arguments), WrittenTools(request.tools)

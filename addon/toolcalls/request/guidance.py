@@ -14,7 +14,6 @@ from typing import Any
 
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
-from ..tools.check import Check, Exhausted
 from ..tools.declared import declared
 from .calls import keys_of
 from .change import Change
@@ -155,13 +154,10 @@ def _is_refusal(content: object) -> bool:
 def _ran(call: PastCall, change: Change) -> bool:
     """Whether a shell can take the call: its result is then what some program printed, whatever it looks like."""
     tool = change.tools.get(call.name) if isinstance(call.name, str) else None
-    if tool is None or tool.prepared is None or not tool.shell_like:
+    if tool is None or not tool.shell_like:
         return False
     given = change.meant(call.arguments)
-    try:
-        return bool(given) and tool.takes(given or {}) and Check().violations(tool.prepared, given) == 0
-    except Exhausted:
-        return False
+    return bool(given) and tool.fits(given or {}) is True
 
 
 def _lacking(call: PastCall, change: Change) -> str:

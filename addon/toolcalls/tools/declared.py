@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from .check import View, view_of
+from .check import Check, Exhausted, View, view_of
 from .schema import ARRAY, STRING, Node, prepare
 
 Schema = Mapping[str, Any]
@@ -41,11 +41,6 @@ class Tool:
         if self._view is None and self.schema is not None and self.kind == "function":
             self._view = view_of(prepare(self.schema))
         return self._view
-
-    @property
-    def prepared(self) -> Node | None:
-        """The schema, prepared for checking; None if there is none."""
-        return None if self.view is None else self.view.node
 
     @property
     def shell_like(self) -> bool:
@@ -77,6 +72,13 @@ class Tool:
             return view is None
         open_ended = not view.keys_known or "properties" not in (self.schema or {})
         return open_ended or all(key in view.required or view.declares(key) for key in value)
+
+    def fits(self, value: dict[str, Any]) -> bool | None:
+        """Whether it takes the value, and no violation of the schema is found; None if that is too much work."""
+        try:
+            return self.takes(value) and (self.view is None or not Check().violations(self.view.node, value))
+        except (Exhausted, RecursionError):
+            return None
 
     @property
     def takes_nothing(self) -> bool:
