@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..reasons import BARE_TEXT, EXTRA_BRACKET, LEADING_COMMA, MISSING_QUOTE, Refusal
+from ..reasons import BARE_TEXT, EXTRA_BRACKET, MISSING_QUOTE, Refusal
 from ..tools.check import View
 from . import lexer as chars
 from .finish import Finish
@@ -33,9 +33,13 @@ def read_object(s: Source, view: View | None = None) -> dict[str, Any]:
     pairs: dict[str, Any] = {}
     while True:
         before = s.pos
-        char = s.skip()
-        comma = bool(pairs) and _commas(s, char)
-        char = s.skip() if comma or (not pairs and _leading_comma(s, char)) else char
+        comma, char = _next(s, behind=bool(pairs))
+        while comma and char and char in chars.COMMAS:
+            # An object has no holes, so a second comma means nothing.
+            s.structure(char)
+            s.structural_step("extra comma")
+            s.spend(1)
+            char = s.skip()
         if _read_end(s, char, chars.CLOSE_OBJECT, comma, not pairs):
             break
         if char in chars.CLOSE_ARRAY:
@@ -95,9 +99,7 @@ def read_array(s: Source, view: View | None = None) -> list[Any]:
     _enter(s, ARRAY)
     items: list[Any] = []
     while True:
-        char = s.skip()
-        comma = bool(items) and _comma(s, char)
-        char = s.skip() if comma else char
+        comma, char = _next(s, behind=bool(items))
         if _read_end(s, char, chars.CLOSE_ARRAY, comma, not items):
             break
         if char in chars.CLOSE_OBJECT:
@@ -124,9 +126,7 @@ def _tuple(s: Source) -> Any:
     items: list[Any] = []
     commas = 0
     while True:
-        char = s.skip()
-        comma = bool(items) and _comma(s, char)
-        char = s.skip() if comma else char
+        comma, char = _next(s, behind=bool(items))
         commas += comma
         if not char:
             raise s.cut()
@@ -214,33 +214,13 @@ def _enter(s: Source, bracket: str) -> None:
         raise Refusal(f"the broken arguments are nested more than {MAX_DEPTH} deep")
 
 
-def _comma(s: Source, char: str) -> bool:
-    if not char or char not in chars.COMMAS:
-        return False
+def _next(s: Source, *, behind: bool) -> tuple[bool, str]:
+    """Go to the next pair or item: whether a comma is before it, which may be `behind` another, and how it begins."""
+    char = s.skip()
+    if not (behind and char and char in chars.COMMAS):
+        return False, char
     s.structure(char)
-    return True
-
-
-def _commas(s: Source, char: str) -> bool:
-    """Read the commas between two pairs. An object has no holes, so a second comma means nothing."""
-    found = False
-    while _comma(s, char):
-        if found:
-            s.structural_step("extra comma")
-            s.spend(1)
-        found = True
-        char = s.skip()
-    return found
-
-
-def _leading_comma(s: Source, char: str) -> bool:
-    """Read a comma before the first pair: an object has no holes, so it means nothing."""
-    if char == ",":
-        s.structure(char)
-        s.structural_step(LEADING_COMMA)
-        if s.skip() in chars.CLOSE_OBJECT + ",":
-            raise Refusal(f"there is no key at character {s.pos:,}")
-    return char == ","
+    return True, s.skip()
 
 
 def _read_end(s: Source, char: str, closers: str, comma: bool, empty: bool) -> bool:

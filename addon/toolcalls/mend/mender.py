@@ -30,7 +30,6 @@ _GUESSED = frozenset({reasons.MISSING_BRACKET, reasons.INNER_QUOTES, reasons.BAR
 _DOES_NOT_FIT = "a bracket or an escape is missing, and the arguments that this would make do not fit the tool"
 _EMPTY_LIST = re.compile(r"\s*\[\s*\]\s*")
 """What PHP and GLM's endpoint send for an empty object. Elsewhere it may be what is left of a lost value."""
-_LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
 
 
 class ReceivedCall(Protocol):
@@ -44,9 +43,7 @@ class ReceivedCall(Protocol):
     steps: tuple[str, ...]
     """What had to be done to put it together."""
     refusal: str
-    """Why it must not run, whatever its arguments are."""
     sent: str | None
-    """The arguments that the client has already, if it was sent while it arrived."""
 
 
 @dataclass(slots=True)
@@ -101,8 +98,8 @@ class Mender:
             outcome = self._decide_rest(original, call, call.sent, drop, invalid_tail)
         if drop and outcome.status == "refused":
             had = outcome.arguments if call.sent is not None and invalid_tail else call.sent or ""
-            reason = call.refusal or outcome.reason
-            outcome = replace(original, status="refused", arguments=had, reason=reason, dropped=True)
+            why = call.refusal or outcome.reason
+            outcome = replace(original, status="refused", arguments=had, reason=why, dropped=True)
         self.seconds.append(perf_counter() - started)
         if id is not None and not outcome.dropped and call.sent is None:
             if outcome.status == "refused" and self.policy.request:
@@ -291,14 +288,9 @@ def _begins_with_the_first(value: dict[str, Any], tool: Tool) -> bool:
 
 
 def _proven(mended: Mended, tool: Tool | None) -> Mended:
-    """Refuse arguments with added brackets or guessed quotes if the tool shows that they are not what was meant.
-
-    A key before the first one may be missing too, or the tool cannot take what they have become.
-    """
+    """Refuse arguments with added brackets or guessed quotes if the tool cannot take what they have become."""
     if tool is None or mended.value is None:
         return mended
-    if reasons.LEADING_COMMA in mended.steps and not _begins_with_the_first(mended.value, tool):
-        return Mended("refused", None, None, mended.steps, _LOST)
     if _GUESSED.isdisjoint(mended.steps):
         return mended
     fits = tool.fits(mend_shape(mended.value, tool).value) is not False

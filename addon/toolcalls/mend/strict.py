@@ -14,7 +14,6 @@ from math import isfinite
 from typing import Any, Final
 
 from ..reasons import Refusal
-from .lexer import SPACE, STRING, loose_tokens
 
 _MAX_DIGITS = 4_000
 """Python refuses int(str) beyond 4300 digits (a denial-of-service guard)."""
@@ -211,25 +210,20 @@ def continued(sent: str, text: str, value: dict[str, Any] | None) -> str | None:
         return text
     if value is None:
         return None
-    compact, spelt = write(value), _respelt(sent)
-    if spelt is None or not compact.startswith(spelt):
+    compact = write(value)
+    try:
+        spelt = _STRING_OR_SPACE.sub(_respelt, sent)
+    except ValueError:  # It ends inside an escape, so the character is not known.
         return None
-    return sent + compact[len(spelt) :]
+    return sent + compact[len(spelt) :] if compact.startswith(spelt) else None
 
 
-def _respelt(sent: str) -> str | None:
-    """A strict prefix in the form of `write`: without white space between tokens and without needless escapes."""
-    parts: list[str] = []
-    closed = f'{sent}"'
-    for kind, begin, end in loose_tokens(sent):
-        if kind == STRING:
-            try:
-                text, end = scan_string(closed, begin + 1)
-            except ValueError:
-                # The prefix ends inside an escape, so its character is not known.
-                return None
-            written = write(text)
-            parts.append(written if end <= len(sent) else written[:-1])
-        elif kind != SPACE:
-            parts.append(sent[begin:end])
-    return "".join(parts)
+_STRING_OR_SPACE = re.compile(r"\"((?>[^\"\\]++|\\.)*+)(\"?+)|\s++", re.DOTALL)
+
+
+def _respelt(token: re.Match[str]) -> str:
+    """A string, or the beginning of one, without needless escapes, as `write` has it; white space becomes nothing."""
+    if token[1] is None:
+        return ""
+    written = write(scan_string(f'{token[1]}"', 0)[0])
+    return written if token[2] else written[:-1]

@@ -71,25 +71,15 @@ def read_string(s: Source, position: str) -> str:
     if quote != '"':
         s.step(_QUOTE_STEPS.get(quote, "typographic quotes"))
     text, begin = s.text, s.pos + 1
-    follows, closers = _FOLLOWS[position], chars.CLOSERS[quote]
-    inner: list[int] = []
-    at = begin
-    while True:
-        at = chars.next_quote(text, at, closers)
-        if at < 0:
-            return _unended(s, begin, quote, position, inner)
-        if not inner and position == OBJECT and s.lacks_opening_quote(_half_quoted_key(text, at + 1)):
-            break
-        if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
-            if text[at] in "“‘" and chars.blanks.fullmatch(text, at + 1):
-                raise s.cut()  # an opening mark at the very end opens something
-            break
-        if position == KEY:
-            ends = chars.blanks.fullmatch(text, at + 1) is not None
-            raise s.cut() if ends else Refusal("a key has no colon or unclear quotes")
-        s.spend(1)
-        inner.append(at)
-        at += 1
+    at, inner = _closing_quote(s, begin, quote, position)
+    if at < 0:
+        if inner:
+            raise s.unclear(_NOT_ESCAPED)
+        if not s.complete or position == KEY:
+            raise s.cut()
+        s.close()
+        # What is closed although it was cut off says nothing about its author.
+        return _decode(replace(s, steps={}), _DANGLING.sub("", text[begin:]), quote)
     s.pos = at + 1
     if position == ARRAY and not inner and at - begin > 1 and _SPLIT_CALL.match(text, at - 1):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes that are not escaped")
@@ -114,14 +104,24 @@ def _decoded(s: Source, raw: str, quote: str) -> str:
     return _decode(s, raw, quote, as_json=quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES))
 
 
-def _unended(s: Source, begin: int, quote: str, position: str, inner: list[int]) -> str:
-    if inner:
-        raise s.unclear(_NOT_ESCAPED)
-    if not s.complete or position == KEY:
-        raise s.cut()
-    s.close()
-    # What is closed although it was cut off says nothing about its author.
-    return _decode(replace(s, steps={}), _DANGLING.sub("", s.text[begin:]), quote)
+def _closing_quote(s: Source, begin: int, quote: str, position: str) -> tuple[int, list[int]]:
+    """Where the string ends, or -1, and the quotes inside it that were not escaped."""
+    text, follows, inner = s.text, _FOLLOWS[position], list[int]()
+    at = begin
+    while (at := chars.next_quote(text, at, chars.CLOSERS[quote])) >= 0:
+        if not inner and position == OBJECT and s.lacks_opening_quote(_half_quoted_key(text, at + 1)):
+            break
+        if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
+            if text[at] in "“‘" and chars.blanks.fullmatch(text, at + 1):
+                raise s.cut()  # an opening mark at the very end opens something
+            break
+        if position == KEY:
+            ends = chars.blanks.fullmatch(text, at + 1) is not None
+            raise s.cut() if ends else Refusal("a key has no colon or unclear quotes")
+        s.spend(1)
+        inner.append(at)
+        at += 1
+    return at, inner
 
 
 def _prove_guess(s: Source, begin: int, end: int, quote: str, inner: list[int]) -> None:

@@ -24,7 +24,6 @@ from .finish import Finish
 from .names import normalize, normalize_value
 from .strict import contains, read, read_number
 
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _WHOLE: Final = re.compile(r"(-?(?:0|[1-9][0-9]*))(?P<zeros>\.0+)?")
 _BOOLEANS: Final = {"true": True, "false": False}
 _EXACT: Final = 2**53
@@ -60,10 +59,12 @@ def scalar_in(view: View, text: str) -> int | float | bool | None:
         return _BOOLEANS[text.lower()]
     if INTEGER not in view.types or len(text) > _MAX_DIGITS:
         return None
-    if FRACTION in view.types and _NUMBER.fullmatch(text):
+    if FRACTION in view.types:
         with suppress(Refusal):
-            number: int | float = read_number(text)[0]
-            return number
+            number: int | float
+            number, as_json = read_number(text)
+            if as_json:
+                return number
     return _whole(text)
 
 

@@ -105,8 +105,6 @@ class Check:
     def _count_keys(self, node: Node, value: dict[str, Any], depth: int) -> int:
         """How often the keys of an object violate the schema, whatever their values are."""
         count = sum(name not in value for name in node.required)
-        for name, needed in node.dependent.items():
-            count += sum(other not in value for other in needed) if name in value else 0
         if node.names is not None:
             count += sum(self.violations(node.names, key, depth + 1) for key in value)
         self._unsure |= node.key_patterns
@@ -163,10 +161,11 @@ class View:
 
     def child(self, key: str) -> View | None:
         """The view of a key's value; None if nothing is known about it, or not everything."""
-        nodes = [node for part in self.parts if (node := part.of_key(key)) is not None]
-        if not nodes or any(part.key_patterns and key not in part.properties for part in self.parts):
+        if any(part.key_patterns and key not in part.properties for part in self.parts):
             return None
-        return view_of(*nodes)
+        nodes = [part.properties.get(key, part.additional) for part in self.parts]
+        known = [node for node in nodes if node is not None]
+        return view_of(*known) if known else None
 
     def item(self, index: int) -> View | None:
         """The view of an array's item; None if nothing is known about it."""
@@ -176,7 +175,12 @@ class View:
 
     def chosen(self, branch: Node) -> View:
         """This view with its only union replaced by one branch."""
-        return _flat((*map(_bare, self.parts), branch))
+        own: dict[str, Any] = {"ref": None, "parts": (), "unions": (), "one_of": (), "view": None}
+        # What a part refers to is among the parts already.
+        bare = [
+            replace(part, **own, possible_types=None) if part.parts or part.unions else part for part in self.parts
+        ]
+        return _flat((*bare, branch))
 
     def narrowed(self, kind: str) -> View:
         """This view for values of one type: with its only union decided, if just one branch admits that type."""
@@ -211,13 +215,6 @@ def _flat(nodes: tuple[Node, ...]) -> View:
     if len(nodes) > 1:
         whole = Node(parts=nodes)
     return View(tuple(parts.values()), tuple(union for part in parts.values() for union in part.unions), whole)
-
-
-def _bare(node: Node) -> Node:
-    """The node with its own keywords only: what it refers to is among the parts of the view already."""
-    if not (node.parts or node.unions):
-        return node
-    return replace(node, ref=None, parts=(), unions=(), one_of=(), view=None, possible_types=None)
 
 
 def _strings(node: Node, depth: int) -> tuple[str, ...] | None:

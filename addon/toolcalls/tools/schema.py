@@ -55,8 +55,6 @@ class Node:
     """Whether there are patternProperties, so that nothing is certain about keys that are not in `properties`."""
     names: Node | None = None
     """propertyNames."""
-    dependent: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """dependentRequired."""
     prefix: tuple[Node, ...] = ()
     items: Node | None = None
     pattern: bool = False
@@ -71,10 +69,6 @@ class Node:
     possible_types: frozenset[str] | None = None
     view: Any = None
     """Where `check.py` keeps the view of this node."""
-
-    def of_key(self, key: str) -> Node | None:
-        """The schema for the value of a key; None if there is none, or if it is not certain (`key_patterns`)."""
-        return self.properties.get(key, None if self.key_patterns else self.additional)
 
 
 class Members:
@@ -161,7 +155,7 @@ _NEVER_EMPTY: Final = frozenset(
 _UNKNOWN_KEYWORDS: Final = frozenset(
     {
         *("$dynamicRef", "$recursiveRef", "unevaluatedProperties", "unevaluatedItems", "dependentSchemas", "extends"),
-        *("not", "if", "contains", "uniqueItems", "multipleOf", "dependencies"),
+        *("not", "if", "contains", "uniqueItems", "multipleOf", "dependencies", "dependentRequired"),
     }
 )
 _OF_NUMBERS: Final = {"minimum": lt, "maximum": gt, "exclusiveMinimum": le, "exclusiveMaximum": ge}
@@ -231,7 +225,7 @@ class _Preparation:
         node.items = self._node(schema[items]) if items in schema else None
 
     def _fill_object(self, node: Node, schema: dict[str, Any]) -> None:
-        properties, dependent = schema.get("properties"), schema.get("dependentRequired")
+        properties = schema.get("properties")
         if isinstance(properties, dict):
             node.properties = {name: self._node(part) for name, part in properties.items()}
         node.required = _names(schema.get("required"))
@@ -242,8 +236,6 @@ class _Preparation:
             node.additional = self._node(additional)
         if "propertyNames" in schema:
             node.names = self._node(schema["propertyNames"])
-        if isinstance(dependent, dict):
-            node.dependent = {name: _names(needed) for name, needed in dependent.items()}
 
     def _resolve(self, reference: object) -> Node:
         target = self._root
@@ -288,9 +280,6 @@ def _fill_value(node: Node, schema: dict[str, Any]) -> None:
         limit = schema.get(keyword)
         if isinstance(limit, (int, float)) and not isinstance(limit, bool):
             node.limits[keyword] = limit
-    for keyword, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if schema.get(exclusive) is True and keyword in node.limits:  # draft 4
-            node.limits[exclusive] = node.limits[keyword]
 
 
 def _members(members: list[Any], among: Members | None) -> Members | None:
