@@ -92,16 +92,14 @@ class Mender:
             raise LimitReached
         name, arguments = call.name, call.arguments
         original = Outcome("valid", name, arguments, name, arguments, call.steps, namespace=call.namespace or None)
-        if call.sent is None:
-            outcome = self._decide_whole(original, call)
-        else:
-            outcome = self._decide_rest(original, call, call.sent, drop, invalid_tail)
+        whole, tail = call.sent is None, invalid_tail
+        outcome = self._decide_whole(original, call) if whole else self._decide_rest(original, call, drop, tail)
         if drop and outcome.status == "refused":
-            had = outcome.arguments if call.sent is not None and invalid_tail else call.sent or ""
+            had = outcome.arguments if tail and not whole else call.sent or ""
             why = call.refusal or outcome.reason
             outcome = replace(original, status="refused", arguments=had, reason=why, dropped=True)
         self.seconds.append(perf_counter() - started)
-        if id is not None and not outcome.dropped and call.sent is None:
+        if id is not None and not outcome.dropped and whole:
             if outcome.status == "refused" and self.policy.request:
                 # The next request contains this id beside the result, and there the reason is added.
                 chosen = self.ids.fresh(id, "toolu" if safe_ids else "call", outcome.reason)
@@ -112,7 +110,7 @@ class Mender:
         self.report(outcome)
         return outcome
 
-    def _decide_rest(self, original: Outcome, call: ReceivedCall, sent: str, drop: bool, tail: str) -> Outcome:
+    def _decide_rest(self, original: Outcome, call: ReceivedCall, drop: bool, tail: str) -> Outcome:
         """The outcome of a call of which the client has a strict prefix (`sent`): the rest can only continue it.
 
         Name and shape stay unchanged. The outcome's `arguments` are all that the client will have: for a refused
@@ -120,7 +118,7 @@ class Mender:
         """
         if not call.refusal and self.leaves_alone(call.name):
             return _as_it_came(original)
-        reason = call.refusal or reasons.CUT_BEFORE
+        sent, reason = call.sent or "", call.refusal or reasons.CUT_BEFORE
         if not call.refusal and (call.arguments.strip() or not (drop or call.finish is Finish.CUT)):
             tool = mend_name(call.name, self.tools, original.namespace).tool
             mended = _proven(self._read(call.arguments, call.finish, tool, to_send=True), tool)

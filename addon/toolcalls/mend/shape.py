@@ -300,12 +300,11 @@ class _Mending:
 
     def has_quiet_defect(self, value: Any) -> bool:
         """Whether the value contains something that may be mended although the schema admits it."""
-        if not isinstance(value, dict | list):
-            return isinstance(value, float) and value.is_integer()
-        if isinstance(value, dict) and "" in value.values():
-            return True
-        items = value.values() if isinstance(value, dict) else value
-        return any(isinstance(item, (dict, list, float)) and self.has_quiet_defect(item) for item in items)
+        if isinstance(value, dict):
+            return "" in value.values() or any(map(self.has_quiet_defect, value.values()))
+        if isinstance(value, list):
+            return any(map(self.has_quiet_defect, value))
+        return isinstance(value, float) and value.is_integer()
 
     def _violations(self, view: View, value: Any) -> int:
         return self.check.violations(view.node, value)

@@ -91,11 +91,9 @@ def put(pairs: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        found = {}
-        for key, value in pairs:
-            put(found, key, value)
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        put(found, key, value)
     return found
 
 
