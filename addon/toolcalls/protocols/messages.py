@@ -151,7 +151,10 @@ class Messages(Protocol):
         if kind != _TOOL_USE:
             return self._read_block(slot, block, data)
         # A block that is open at this index has lost its end.
-        return [*([] if before == _TOOL_USE else [Other(slot, ends=True)]), _call_in(slot, block)]
+        parts: list[Part] = [] if before == _TOOL_USE else [Other(slot, ends=True)]
+        call = Fragment(slot, string_of(block.get("id")), string_of(block.get("name")), begins=True)
+        call.given, call.body = block.get("input"), {"block": block}
+        return [*parts, call]
 
     def _read_block(self, slot: Slot, block: Json, body: Json) -> list[Part]:
         """The beginning of a block that is no call, in a stream or a document."""
@@ -176,7 +179,17 @@ class Messages(Protocol):
             return [Other(quiet=True)]
         kind = string_of(delta.get("type")).removesuffix("_delta")
         if kind == "input_json":
-            return [self._read_fragment(slot, data, payload.text_of(delta.get("partial_json")))]
+            arguments = payload.text_of(delta.get("partial_json"))
+            idle = self._open == (_TOOL_USE, slot) and not arguments
+            if idle or self._kinds.get(slot, "").endswith(_SERVER_TOOL):
+                return [Other(slot, data, quiet=True)]
+            if slot not in self._kinds:
+                sent = self.answer.sent_at(slot)
+                others = _TOOL_USE in self._kinds.values() and arguments.strip()
+                if sent is not None and (not others or arguments == sent.arguments):
+                    return [Other(quiet=True)]  # Its call is complete.
+                self._kinds[slot] = _TOOL_USE
+            return [Fragment(slot, arguments=arguments)]
         text = delta.get(kind)
         if kind == "text" and text and isinstance(text, str):
             return [Text(text, slot, data)]
@@ -185,17 +198,6 @@ class Messages(Protocol):
         shown = shown_text(delta.get("text"))
         waits = kind == "citations" or (kind == "text" and shown == "")
         return [Other(slot, data, shown, quiet=shown == "" and kind != "citations", waits=waits)]
-
-    def _read_fragment(self, slot: Slot, data: Json, arguments: str) -> Part:
-        if self._kinds.get(slot, "").endswith(_SERVER_TOOL) or (self._open == (_TOOL_USE, slot) and not arguments):
-            return Other(slot, data, quiet=True)
-        if slot not in self._kinds:
-            sent = self.answer.sent_at(slot)
-            others = _TOOL_USE in self._kinds.values() and arguments.strip()
-            if sent is not None and (not others or arguments == sent.arguments):
-                return Other(quiet=True)  # Its call is complete.
-            self._kinds[slot] = _TOOL_USE
-        return Fragment(slot, arguments=arguments)
 
     def _read_message_delta(self, raw: bytes, data: Json) -> list[Part]:
         """A message_delta, with all that the one before it said, and with usage."""
@@ -369,8 +371,8 @@ class Messages(Protocol):
         block = whole if isinstance(whole, dict) else {"text": whole}
         text, given = block.get("text"), block.get("input")
         if block.get("type") == _TOOL_USE:
-            call = _call_in(slot, block)
-            call.given = {} if given == {} else None
+            call = Fragment(slot, string_of(block.get("id")), string_of(block.get("name")), begins=True)
+            call.given, call.body = {} if given == {} else None, {"block": block}
             if isinstance(given, dict):
                 call.arguments, call.ends = strict.write(given) if given else "", True
                 return [call]
@@ -424,8 +426,3 @@ def _typed(event: Event, data: Json) -> tuple[str, bytes, Json]:
     data = {"type": kind} | data | {"type": kind}
     # The SDKs look at the `event:` line before the data, and skip events without it.
     return kind, _written(data), data
-
-
-def _call_in(slot: Slot, block: Json) -> Fragment:
-    wanted, name = string_of(block.get("id")), string_of(block.get("name"))
-    return Fragment(slot, wanted, name, begins=True, given=block.get("input"), body={"block": block})
