@@ -33,7 +33,7 @@ ENGINE = str(Path(toolcalls.__file__).parent)
 BOOKS = ("body_stream.py", "engine.py", "events.py")
 BODY = Path(ENGINE) / "body.py"
 TAIL = Path(ENGINE) / "waiting.py"
-CATCHES = {"feed", "_take", "close", "drain", "_answer", "commit", "_give_up", "_release", "_joined", "_read"}
+CATCHES = {"feed", "_take", "close", "drain", "_answer", "commit", "_give_up", "_release", "_read"}
 """The functions of the body and the tail that must be right for anything to fail open."""
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 

@@ -245,7 +245,8 @@ class Answer:
 
     def _take_stop(self, part: Stop) -> list[Part]:
         end, undecided = self.end, self._undecided
-        end.note_tokens(part.tokens)
+        if part.tokens:
+            end.note_tokens(part.tokens)
         end.failed = end.failed or part.failed
         finish = Finish.CUT if end.cut_off else part.finish
         out: list[Part] = []
@@ -323,7 +324,7 @@ class Answer:
             live.id != call.id if live is not None else not self._mender.ids.keeps(call.id)
         ):
             call.steps = (*call.steps, "new id")
-        whole = call.first.whole or call.first.again
+        whole = call.fragments[0].whole or call.fragments[0].again
         if not (call.arguments.strip() or call.finish is Finish.COMPLETE or whole):
             call.refuse("" if self._mender.leaves_alone(call.name) else CUT_BEFORE)
         drop = drop or bool(call.refusal and not call.name)  # Without a name there is no call to send a refusal in.
@@ -354,7 +355,7 @@ class Answer:
         only = call.fragments[0] if len(call.fragments) == 1 else None
         whole = only is not None and (only.whole or only.again or (only.begins and only.ends))
         if self._traits.passes_calls and whole and outcome.status == "valid" and outcome.id in (call.id, ""):
-            return [call.first]
+            return [call.fragments[0]]
         return [Decided(outcome, self.sent - 1, call.body, call.fragments, choice=self._choice)]
 
     # The end

@@ -159,7 +159,8 @@ class Body:
             return self._read(data)
         more = data[passed:]
         if (b"\n\n" if self._framing is SSE else b"\n") in more or b"\r" in more:
-            return _joined([data[:passed], *self._read(more)], data)
+            out = [data[:passed], *self._read(more)]
+            return [data] if b"".join(out) == data else out
         rest += more  # Not the whole of an event.
         return [data[:passed]]
 
@@ -242,7 +243,8 @@ class Body:
                 return [*out, *self._give_up(error, events[number:])]
         if len(out) < 2 or self._framing.event_per_chunk:
             return out
-        return _joined(out, b"".join(events))
+        whole = b"".join(events)
+        return [whole] if b"".join(out) == whole else out
 
     def _event(self, raw: bytes) -> list[bytes]:
         protocol = self._protocol
@@ -314,11 +316,6 @@ class Body:
         except Exception:
             held = list(dict.fromkeys(part.source.raw for part in parts if part.source is not None))
         return [piece for piece in (*held, *events, rest) if piece]
-
-
-def _joined(pieces: list[bytes], whole: bytes) -> list[bytes]:
-    """The pieces as one, if they are all of this."""
-    return [whole] if b"".join(pieces) == whole else pieces
 
 
 def _check(event: bytes) -> None:

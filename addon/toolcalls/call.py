@@ -90,11 +90,6 @@ class Call:
         self.refusal = self.refusal or reason
 
     @property
-    def first(self) -> Fragment:
-        """Its first fragment; an empty one, if it was written as text."""
-        return self.fragments[0] if self.fragments else Fragment()
-
-    @property
     def last_key(self) -> str:
         return next(reversed(self.keys), "")
 
@@ -103,11 +98,6 @@ class Call:
         """Whether its fragments differ in a way in which only those of several calls should: it has several ids, its
         name came behind arguments, or with some of the fragments only."""
         return len(self.keys) > 1 or self.named_late or 1 < len(self.names) < len(self.fragments)
-
-    @property
-    def empty(self) -> bool:
-        """Whether it has neither a name nor arguments, and so is no call."""
-        return not (self.names or self.pieces or any(one.given for one in self.fragments))
 
     @property
     def ids(self) -> set[str]:
@@ -155,13 +145,24 @@ def settle(call: Call, tools: Tools, finish: Finish) -> None:
         call.id = told[0].id if told else items[0].item
     call.name = full_name(call.names, tools)
     text, steps = full_arguments(call.pieces)
-    call.arguments, more = _agreed(call, text, finish)
+    call.arguments, chosen = text, tuple[str, ...]()
+    if any(one.given is not None for one in call.fragments):
+        call.arguments, chosen = _agreed(call, text, finish)
     if call.arguments == text:
         if not steps and len(call.pieces) > 1 and payload.object_in(text) is None and mixed(call.pieces):
             call.refuse(why_mixed(text))
-        more = (*steps, *more)
-    call.steps = (*call.steps, *more)
-    call.finish = _finish_of(call, finish)
+        call.steps += steps
+    call.steps += chosen
+    call.finish = finish
+    if any(one.cut for one in call.fragments):
+        call.finish = Finish.CUT
+    elif call.followed and call.arguments.strip():
+        # The server has sent all of it, but the model may have left out a bracket.
+        call.finish = Finish.UNKNOWN
+    elif call.block and not (call.ended or call.stated) and (call.pieces or items) and finish is Finish.COMPLETE:
+        call.finish = Finish.UNKNOWN  # The reason came in the middle of the call: more may follow.
+    elif (call.block or call.fragments[0].again) and call.ended and call.followed:
+        call.finish = Finish.COMPLETE  # Anthropic sends a call without arguments as a block without fragments.
     if not call.arguments and call.finish is Finish.COMPLETE and any(one.given == {} for one in call.fragments):
         call.arguments = "{}"  # The event that began it says that it has no arguments.
 
@@ -174,8 +175,6 @@ def _agreed(call: Call, text: str, finish: Finish) -> tuple[str, tuple[str, ...]
         if one.given is not None:
             carrier = _CARRIERS[2 if one.again else 1 if one.ends else 0]
             given[_START if one.begins else carrier] = "" if one.given == {} else payload.text_of(one.given)
-    if not given:
-        return text, ()
     start = given.pop(_START, "")
     texts = [(kind, said) for kind in _CARRIERS if (said := given.get(kind))]
     joined = with_pairs(text)
@@ -200,18 +199,3 @@ def _agreed(call: Call, text: str, finish: Finish) -> tuple[str, tuple[str, ...]
     if not kind:
         return text, ("carriers made to agree",)
     return chosen, (f"arguments taken from {kind}" if text else f"arguments only in {kind}",)
-
-
-def _finish_of(call: Call, finish: Finish) -> Finish:
-    """How the answer ended for a call."""
-    if any(one.cut for one in call.fragments):
-        return Finish.CUT
-    if call.followed and call.arguments.strip():
-        # The server has sent all of it, but the model may have left out a bracket.
-        return Finish.UNKNOWN
-    items = any(one.item for one in call.fragments)
-    if call.block and not (call.ended or call.stated) and (call.pieces or items) and finish is Finish.COMPLETE:
-        return Finish.UNKNOWN  # The reason came in the middle of the call: more may follow.
-    if (call.block or call.first.again) and call.ended and call.followed:
-        return Finish.COMPLETE  # Anthropic sends a call without arguments as a block without fragments.
-    return finish

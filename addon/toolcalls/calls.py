@@ -53,7 +53,11 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
     for one in whole:
         calls.append(call := Call(ended=True))
         call.add(one)
-    calls = sorted((call for call in calls if call.block or not call.empty), key=lambda call: call.first.number)
+    # What has neither a name nor arguments is no call, unless it is a block.
+    calls = [
+        call for call in calls if call.block or call.names or call.pieces or any(one.given for one in call.fragments)
+    ]
+    calls.sort(key=lambda call: call.fragments[0].number)
     if len(calls) > MOST_CALLS:
         raise LimitReached
     for call in calls:
@@ -127,7 +131,7 @@ def _owners(one: Fragment, going: list[Call], names: dict[str, str]) -> list[Cal
     the items that begin or end with an event. Another id says only that its pieces are of one call."""
     known = one.item in names
     mine = [call for call in going if one.item and one.item in call.keys and (known or not call.block)]
-    here = [call for call in going if one.slot in (None, call.first.slot)]
+    here = [call for call in going if one.slot in (None, call.fragments[0].slot)]
     both = [call for call in mine if call in here]
     if one.begins:
         return [call for call in both if _may_be(call, one)]
@@ -247,7 +251,7 @@ def _have_lost_words(calls: list[Call], *, ids: bool) -> bool:
 def _goes_on_behind(call: Call) -> bool:
     """Whether something follows the complete arguments, which may belong to another call: in a block, to one that was
     open."""
-    alone = call.fragments[-1].number - call.first.number < len(call.fragments)
+    alone = call.fragments[-1].number - call.fragments[0].number < len(call.fragments)
     if (call.block and alone) or len(call.pieces) < 2 or _value(call) is not None:
         return False
     lexer = Lexer()
@@ -333,7 +337,10 @@ def _points_back(one: Fragment, calls: list[Call]) -> bool:
 def _only_names(call: Call, calls: list[Call]) -> bool:
     """Whether a call without arguments only repeats the name of another."""
     return any(
-        one is not call and one.begun and one.last_name == call.last_name and one.first.slot == call.first.slot
+        one is not call
+        and one.begun
+        and one.last_name == call.last_name
+        and one.fragments[0].slot == call.fragments[0].slot
         for one in calls
     )
 
@@ -366,7 +373,7 @@ def _all_strict(calls: list[Call], tools: Tools, finish: Finish) -> bool:
     """Whether the answer is complete, and the arguments of each call, as they came, are one object that its tool can
     take."""
     for call in calls:
-        value = _value(call) if call.pieces else call.first.given
+        value = _value(call) if call.pieces else call.fragments[0].given
         tool = mend_name(full_name(call.names, tools), tools).tool
         if not isinstance(value, dict) or not (tool is None or tool.takes(mend_shape(value, tool).value)):
             return False

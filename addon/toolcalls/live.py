@@ -88,7 +88,7 @@ class Live:
             return False
         if not call.fragments:
             return True
-        other = one.begins or _place(one) != _place(call.first) or (bool(one.key) and one.key not in call.keys)
+        other = one.begins or _place(one) != _place(call.fragments[0]) or (bool(one.key) and one.key not in call.keys)
         return not other and (bool(one.item) or continues(call, one, self._tools))
 
     def _may_begin(self, call: Call, knows: Callable[[str], bool]) -> bool:
@@ -98,7 +98,7 @@ class Live:
             return False  # Its input is no JSON.
         given = any(one.given if self._in_blocks else one.given is not None for one in call.fragments)
         begun = bool(call.names) and (call.begun or self._in_blocks) and not (call.named_late or given)
-        same_answer = self._answer_id in (None, call.first.answer_id)
+        same_answer = self._answer_id in (None, call.fragments[0].answer_id)
         return begun and same_answer and not any(map(knows, (*call.keys, *call.ids)))
 
     def _next(self, new: str, *, begins: bool = False) -> Piece | None:
@@ -113,7 +113,7 @@ class Live:
         if not (part or begins):
             return None
         self._sent.append(part)
-        first = self._call.first
+        first = self._call.fragments[0]
         self._keep(Fragment(first.slot, arguments=self._held, choice=first.choice) if self._held else None)
         return self._piece(part, begins=begins)
 
@@ -142,12 +142,12 @@ class Live:
                 call.refuse(SENT_WHOLE)
             elif not self._left_open.isdisjoint(call.slots) and object_in("".join(call.pieces)) is None:
                 call.refuse(MIXED)  # What is wrong with it may be words of the one that was left open.
-        self._left_open.update(_place(call.first) for call in calls if call.block and not call.ended)
+        self._left_open.update(_place(call.fragments[0]) for call in calls if call.block and not call.ended)
         return decided
 
     def _has_sent(self, call: Call) -> bool:
         """Whether the client has the beginning of this call."""
-        return self._goes and call.first is self._call.first
+        return self._goes and call.fragments[0] is self._call.fragments[0]
 
     def finish(self, call: Call) -> bool:
         """Whether the client has the beginning of a call: it is decided as the client has it."""

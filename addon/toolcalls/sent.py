@@ -39,10 +39,10 @@ class Sent:
     def new(self, calls: list[Call]) -> list[Call]:
         """These calls without those that the client has; one that completes another of the list replaces it."""
         kept: list[Call] = []
-        named = {call.id.casefold() for call in calls if call.first.again and call.id}
+        named = {call.id.casefold() for call in calls if call.fragments[0].again and call.id}
         for call in calls:
             earlier = [one for one in [*self._calls, *kept] if self._same_name(one, call)]
-            if call.first.again:
+            if call.fragments[0].again:
                 lesser = self._restates(call, earlier, kept, named)
             elif any(self._repeats(one, call) for one in earlier):
                 lesser = call
@@ -81,7 +81,11 @@ class Sent:
             return is_empty(call.arguments) or begins or self._alike(one, call)
         lost_its_id = bool(one.id) and not call.id
         certain = not (one.refusal or call.refusal)
-        return certain and (lost_its_id or one.first.answer_id != call.first.answer_id) and self._alike(one, call)
+        return (
+            certain
+            and (lost_its_id or one.fragments[0].answer_id != call.fragments[0].answer_id)
+            and self._alike(one, call)
+        )
 
     def _completes(self, one: Call, call: Call) -> bool:
         """Whether an earlier call with this id, of which nothing was sent, is only the beginning of this one."""

@@ -187,7 +187,7 @@ def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator
     A call that was also written as text comes once, in the place of the first. One that was only written has no
     fragments.
     """
-    left = {call.first.number: call for call in calls}
+    left = {call.fragments[0].number: call for call in calls}
     written = any(isinstance(part, Written) for part in parts)
     told = {id(call): (mend_name(call.name, tools).name, call.meaning) for call in calls if written}
     number = 0
@@ -200,7 +200,7 @@ def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator
             meant = (part.call.name, meaning_of(part.call.arguments))
             call = next((call for call in left.values() if told[id(call)] == meant), None)
             if call is not None:
-                yield left.pop(call.first.number)
+                yield left.pop(call.fragments[0].number)
             elif meant not in told.values():
                 yield Call(name=part.call.name, arguments=part.call.arguments, steps=(part.step,))
         elif isinstance(part, Other):

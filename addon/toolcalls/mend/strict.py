@@ -107,29 +107,30 @@ _scan: Callable[[str, int, bool], tuple[str, int]] = json.decoder.scanstring  # 
 TOO_DEEP = "the arguments are nested too deeply"
 
 
-def read(text: str, *, lax: bool = False) -> Any:
-    """The value of strict JSON text. `lax`: with raw control characters inside strings, but no key with two values.
+def parsed(text: str, *, lax: bool = False) -> Any:
+    """The value of strict JSON text, or the error that says where the text stops being JSON.
 
-    Raises `json.JSONDecodeError` if the text is not JSON, and `Refusal` for a value that JSON does not have.
+    `lax`: with raw control characters inside strings, but no key with two values. Raises `Refusal` for a value that
+    JSON does not have.
     """
     try:
         return (_LAX if lax else _STRICT).decode(text)
     except RecursionError:
         raise Refusal(TOO_DEEP) from None
-    except json.JSONDecodeError:
-        raise
-    except ValueError:  # An integer is beyond Python's limit.
-        return json.loads(text, parse_int=exact_int, **(_LAX_HOW if lax else _HOW))
-
-
-def parsed(text: str, *, lax: bool = False) -> Any:
-    """The value of strict JSON text, or the error that says where the text stops being JSON."""
-    try:
-        return read(text, lax=lax)
     except json.JSONDecodeError as error:
         # The error is returned as a value; the frames of its traceback would keep the callers and their bytes alive.
         error.__traceback__ = error.__context__ = None
         return error
+    except ValueError:  # An integer is beyond Python's limit.
+        return json.loads(text, parse_int=exact_int, **(_LAX_HOW if lax else _HOW))
+
+
+def read(text: str, *, lax: bool = False) -> Any:
+    """The value of strict JSON text. Raises what `parsed` raises, and `json.JSONDecodeError` if it is no JSON."""
+    value = parsed(text, lax=lax)
+    if isinstance(value, json.JSONDecodeError):
+        raise value
+    return value
 
 
 def read_prefix(text: str, at: int, *, lax: bool = False) -> tuple[Any, int]:

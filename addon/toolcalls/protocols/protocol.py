@@ -330,7 +330,7 @@ class Protocol(Traits, ABC):
         """These parts as events: an event all of whose parts are here leaves as it came."""
         out: list[bytes] = []
         at = 0
-        parts = joined(parts)
+        parts = joined(parts) if len(parts) > 1 else parts
         while at < len(parts):
             source = parts[at].source
             if source is not None and parts[at : at + len(source.parts)] == source.parts:

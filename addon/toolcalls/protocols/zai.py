@@ -277,9 +277,9 @@ class Zai(Protocol):
         ran = set[int]()
         for identity, name, behind in self._run_by_server:
             alike = [call for call in calls if (call.id == identity if identity else call.name == name)]
-            ran.update([call.first.number for call in alike if call.first.number < behind][-1:])
+            ran.update([call.fragments[0].number for call in alike if call.fragments[0].number < behind][-1:])
         for call in calls:
-            if self._is_clients(call.name) and call.first.number not in ran:
+            if self._is_clients(call.name) and call.fragments[0].number not in ran:
                 told.append(Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True))
                 told[-1].refusal, told[-1].steps = call.refusal, call.steps
         for one in told:

@@ -120,7 +120,7 @@ class Tools:
         tool = self._tools.get((namespace, name))
         if tool is not None or namespace is not None:
             return tool
-        inside = [tool for tool in self if tool.name == name]
+        inside = [tool for tool in self._tools.values() if tool.name == name]
         return inside[0] if len(inside) == 1 else None
 
     def invalid(self, option: str) -> str | None:

@@ -147,7 +147,7 @@ def lines_alone(event: Event) -> list[Event]:
 
 def in_one_line(data: str) -> str:
     """JSON in which the characters are escaped that Python clients take for a line end: httpx reads lines of text."""
-    for character in () if data.isascii() else LINE_ENDS:
+    for character in LINE_ENDS:
         data = data.replace(character, f"\\u{ord(character):04x}")
     return data
 
@@ -156,7 +156,8 @@ def write(data: str, kind: str = "") -> bytes:
     """An event of ours, in canonical form."""
     head = f"event: {kind}\n" if kind else ""
     # The data is JSON, in which a lone surrogate may be written as an escape: backslashreplace does just that.
-    return f"{head}data: {in_one_line(data)}\n\n".encode("utf-8", "backslashreplace")
+    line = data if data.isascii() else in_one_line(data)
+    return f"{head}data: {line}\n\n".encode("utf-8", "backslashreplace")
 
 
 def is_whole(data: str | None, *, say_done: bool) -> bool:

@@ -115,7 +115,8 @@ class Responses(Protocol):
     # Writing
 
     def written(self, parts: list[Part]) -> list[bytes]:
-        return [event for part in joined(parts) for event in self._writer.write(part)]
+        parts = joined(parts) if len(parts) > 1 else parts
+        return [event for part in parts for event in self._writer.write(part)]
 
     def write(self, part: Part) -> bytes:
         return b"".join(self._writer.write(part))

@@ -258,8 +258,8 @@ class Reader:
         others = [entry for entry in entries if not self._is_call(entry)]
         items = dict(zip(map(id, others), self._items.match(others), strict=True))
         for place, entry in enumerate(entries):
-            self._read_by_model.add_results(entry)
             if id(entry) in items:
+                self._read_by_model.add_results(entry)
                 if failed and not document:
                     self._items.keep(entry, items[id(entry)])
                 else:

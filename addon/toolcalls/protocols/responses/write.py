@@ -87,7 +87,13 @@ class Writer:
             case Decided():
                 return self._decided(part)
             case Stop() if isinstance(source, Incoming):
-                return [self._terminal(part, source)]
+                came = source.message.get("response")
+                response = came if isinstance(came, dict) else {**self.announced, "status": source.how_ended()[0]}
+                listed = response.get("output")
+                output = self._items.output(listed) if listed or not part.failed else listed
+                if output != listed:
+                    response = {**response, "output": output}
+                return [self.send(source.kind, {} if response is came else {"response": response}, source)]
         if not (isinstance(part, Thought | Other) and isinstance(source, Incoming)):
             return []
         # An event is sent once, with its last part. What only a terminal event says is in that event.
@@ -240,7 +246,7 @@ class Writer:
         """A piece of a call, or all of it: its announcement, a delta, and how it ends."""
         if piece.begins:
             item_id = next((one.item for one in piece.fragments if one.item), "")
-            place = payload.index_of(piece.fragments[0].slot) if piece.fragments else None
+            place = piece.fragments[0].slot if piece.fragments else None
             item = self._items.open(CALL, item_id, place, {})
             self._items.announce(item)
             self._items.changed = True
@@ -286,15 +292,6 @@ class Writer:
         return out
 
     # The end
-
-    def _terminal(self, stop: Stop, source: Incoming) -> bytes:
-        came = source.message.get("response")
-        response = came if isinstance(came, dict) else {**self.announced, "status": source.how_ended()[0]}
-        listed = response.get("output")
-        output = self._items.output(listed) if listed or not stop.failed else listed
-        if output != listed:
-            response = {**response, "output": output}
-        return self.send(source.kind, {} if response is came else {"response": response}, source)
 
     @property
     def announced(self) -> Json:
