@@ -66,8 +66,8 @@ CASES: list[tuple[str, dict[str, Any] | None]] = [
     ("{\"command\":\"echo 'a',description':'x'\",}", {"command": "echo 'a',description':'x'"}),
     ('{"edits":[{"old_string":"x",description":"y"}],"command":"z"}', REFUSE),
     # A comma before the first pair. An object has no holes, but a list has, and a first pair may be lost.
-    ('{,"command":"ls"}', REFUSE),
-    ('{ , command: "ls"}', REFUSE),
+    ('{,"command":"ls"}', {"command": "ls"}),
+    ('{ , command: "ls"}', {"command": "ls"}),
     ('{,"description":"x"}', REFUSE),
     ("{,}", REFUSE),
     ("{,,}", REFUSE),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ..reasons import BARE_TEXT, EXTRA_BRACKET, MISSING_QUOTE, Refusal
+from ..reasons import BARE_TEXT, EXTRA_BRACKET, LEADING_COMMA, MISSING_QUOTE, Refusal
 from ..tools.check import View
 from . import lexer as chars
 from .finish import Finish
@@ -40,6 +40,12 @@ def read_object(s: Source, view: View | None = None) -> dict[str, Any]:
             s.structural_step("extra comma")
             s.spend(1)
             char = s.skip()
+        if char == "," and not pairs:
+            s.structure(char)
+            s.structural_step(LEADING_COMMA)
+            char = s.skip()
+            if char in chars.CLOSE_OBJECT + ",":
+                raise Refusal(f"there is no key at character {s.pos:,}")
         if _read_end(s, char, chars.CLOSE_OBJECT, comma, not pairs):
             break
         if char in chars.CLOSE_ARRAY:

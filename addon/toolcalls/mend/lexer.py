@@ -113,7 +113,10 @@ after_value_in_array = re.compile(rf"{_GAP}(?:[{COMMAS}]{_GAP}(?:{_VALUE}|{_CLOS
 after_value_in_tuple = re.compile(rf"{_GAP}(?:[{COMMAS})）]|{_VALUE}|\Z)")
 
 # The beginning of an object, as opposed to a brace in prose or code.
-object_start = re.compile(rf"[{OPEN_OBJECT}](?={_GAP}(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}[\"']?+{_GAP}[{COLONS}]))")
+object_start = re.compile(
+    rf"[{OPEN_OBJECT}](?={_GAP}(?>,{_GAP}(?=[{QUOTES}]|{_NAME}{_GAP}[{COLONS}]))?+"
+    rf"(?:[{QUOTES}\\{CLOSE_OBJECT}]|{_NAME}[\"']?+{_GAP}[{COLONS}]))"
+)
 # A key whose opening quote is missing: `description": "x"`.
 half_quoted_key = re.compile(rf"({_NAME})[\"'](?={_BLANK}*+:)")
 half_quoted_key_follows = re.compile(rf"{_BLANK}*+,{_BLANK}*+({_NAME})[\"']{_BLANK}*+:")

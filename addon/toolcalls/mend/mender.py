@@ -30,6 +30,7 @@ _GUESSED = frozenset({reasons.MISSING_BRACKET, reasons.INNER_QUOTES, reasons.BAR
 _DOES_NOT_FIT = "a bracket or an escape is missing, and the arguments that this would make do not fit the tool"
 _EMPTY_LIST = re.compile(r"\s*\[\s*\]\s*")
 """What PHP and GLM's endpoint send for an empty object. Elsewhere it may be what is left of a lost value."""
+_LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
 
 
 class ReceivedCall(Protocol):
@@ -286,9 +287,14 @@ def _begins_with_the_first(value: dict[str, Any], tool: Tool) -> bool:
 
 
 def _proven(mended: Mended, tool: Tool | None) -> Mended:
-    """Refuse arguments with added brackets or guessed quotes if the tool cannot take what they have become."""
+    """Refuse arguments with added brackets or guessed quotes if the tool shows that they are not what was meant.
+
+    A key before the first one may be missing too, or the tool cannot take what they have become.
+    """
     if tool is None or mended.value is None:
         return mended
+    if reasons.LEADING_COMMA in mended.steps and not _begins_with_the_first(mended.value, tool):
+        return Mended("refused", None, None, mended.steps, _LOST)
     if _GUESSED.isdisjoint(mended.steps):
         return mended
     fits = tool.fits(mend_shape(mended.value, tool).value) is not False

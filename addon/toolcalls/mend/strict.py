@@ -114,15 +114,18 @@ def parsed(text: str, *, lax: bool = False) -> Any:
     JSON does not have.
     """
     try:
-        return (_LAX if lax else _STRICT).decode(text)
+        try:
+            return (_LAX if lax else _STRICT).decode(text)
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # An integer is beyond Python's limit.
+            return json.loads(text, parse_int=exact_int, **(_LAX_HOW if lax else _HOW))
     except RecursionError:
         raise Refusal(TOO_DEEP) from None
     except json.JSONDecodeError as error:
         # The error is returned as a value; the frames of its traceback would keep the callers and their bytes alive.
         error.__traceback__ = error.__context__ = None
         return error
-    except ValueError:  # An integer is beyond Python's limit.
-        return json.loads(text, parse_int=exact_int, **(_LAX_HOW if lax else _HOW))
 
 
 def read(text: str, *, lax: bool = False) -> Any:
