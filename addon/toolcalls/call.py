@@ -173,8 +173,12 @@ def _agreed(call: Call, text: str, finish: Finish) -> tuple[str, tuple[str, ...]
     given: dict[str, str] = {}
     for one in call.fragments:
         if one.given is not None:
-            carrier = _CARRIERS[2 if one.again else 1 if one.ends else 0]
-            given[_START if one.begins else carrier] = "" if one.given == {} else payload.text_of(one.given)
+            carrier = _START if one.begins else _CARRIERS[2 if one.again else 1 if one.ends else 0]
+            stated = "" if one.given == {} else payload.text_of(one.given)
+            earlier = given.get(carrier, stated)
+            if earlier != stated and payload.contradict(map(payload.object_in, (earlier, stated))):
+                call.refuse(EVENTS_CONTRADICTORY)
+            given[carrier] = stated
     start = given.pop(_START, "")
     texts = [(kind, said) for kind in _CARRIERS if (said := given.get(kind))]
     joined = with_pairs(text)

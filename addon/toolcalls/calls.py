@@ -80,8 +80,10 @@ def are_certain(fragments: Sequence[Fragment], tools: Tools, finish: Finish = Fi
             certain = call.looks_complete()
         else:
             value = payload.read_encoded(call.arguments)
-            # Behind an empty object, and behind a beginning that says nothing, the real one may follow.
-            certain = isinstance(value, dict) and bool(value or (call.ended and (call.pieces or call.stated)))
+            # Behind an empty object, and behind a beginning that says nothing, the real one may follow. Where calls
+            # end, each ends with an event of its own.
+            says = value or call.pieces or call.stated if call.ended else value and not last.ends
+            certain = isinstance(value, dict) and bool(says)
         if not certain:
             return False
     return bool(calls)
@@ -137,28 +139,34 @@ def _owners(one: Fragment, going: list[Call], names: dict[str, str]) -> list[Cal
         return [call for call in both if _may_be(call, one)]
     if one.ends:
         fits = [call for call in both or mine or here if _may_be(call, one)]
+        by_id = [call for call in going if one.id in call.ids]
+        fits = [call for call in by_id if call in fits or len(by_id) == 1] or fits
         if not fits:
             text, named = payload.text_of(one.given), (call for call in going if call.last_name == one.name)
             fits = [call for call in named if not call.says or _means(call, text)]
         return fits[:1]
     if mine and known:
         return both or [*mine, *here]
-    return mine or [call for call in here if not known or call.last_name in ("", names[one.item])]
+    found = mine or [call for call in here if not known or call.last_name in ("", names[one.item])]
+    if not found and one.given is not None:
+        return [call for call in going if _means(call, payload.text_of(one.given))][:1]
+    return found
 
 
 def _restated(one: Fragment, calls: list[Call]) -> list[Call]:
     """The call that an event which repeats the answer is about."""
     text = payload.text_of(one.given)
     left = [call for call in calls if not call.restated and call.last_name in ("", one.name)]
-    named = (call for call in left if one.id in call.ids or (one.item and one.item in call.keys))
-    alike = (call for call in left if not call.ended and _means(call, text))
-    found = next(named, None) or next(alike, None)
-    return [] if found is None else [found]
+    by_id = [call for call in left if one.id in call.ids]
+    by_item = [call for call in left if one.item and one.item in call.keys]
+    both = [call for call in by_id if call in by_item]
+    found = both or by_id or by_item or [call for call in left if not call.ended and _means(call, text)]
+    return found[:1]
 
 
 def _may_be(call: Call, one: Fragment) -> bool:
     """Whether an event may be about a call, by their ids or, if these say nothing, by their names."""
-    if one.id and call.ids and not (one.item and one.item in call.keys):
+    if one.id and call.ids and (one.begins or one.item not in call.keys):
         return one.id in call.ids
     return not one.name or call.last_name in ("", one.name)
 
@@ -284,7 +292,12 @@ def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Ca
         elif _points_back(one, calls):
             clear = False
         calls[-1].add(one)
-    calls = _once([call for call in calls if call.begun or call.block or not _only_names(call, calls)])
+    real = [call for call in calls if call.begun or call.block or not _only_names(call, calls)]
+    ids = {key for call in real for key in call.keys}
+    # If one was announced with an id, and nothing says that it goes on, what follows without an id may be of it.
+    without_id = max((one.number for one in told if not one.key), default=-1)
+    clear = clear and all(ids.issuperset(call.keys) or call.first.number > without_id for call in calls)
+    calls = _once(real)
     alone = len(calls) == 1
     if any(one.begins for one in told):
         lost = not all(call.block for call in calls)

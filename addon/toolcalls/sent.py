@@ -116,7 +116,7 @@ class Sent:
 
 
 def _same_id(one: Call, call: Call) -> bool:
-    return bool(call.id) and call.id.casefold() in {one.id.casefold(), *one.keys}
+    return bool(call.id) and call.id.casefold() in {one.id.casefold(), *one.keys, *map(str.casefold, one.ids)}
 
 
 def _readable(call: Call) -> bool:

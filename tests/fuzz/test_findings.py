@@ -7,7 +7,10 @@ import json
 import pytest
 
 from tests.pace import quick
+from tests.protocols.responses_wire import REQUEST, Upstream
 from tests.protocols.test_chat import chunk, piece, question
+from tests.protocols.zai_streams import Backend
+from tests.protocols.zai_streams import question as question_of_zai
 from tests.splits import cut, feed
 from tests.textcalls.declared import TWENTY
 from tests.validators.responses import Illegal, events_of, validate
@@ -17,7 +20,7 @@ from toolcalls.mend.arguments import mend_arguments
 from toolcalls.policy import Policy
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
-from toolcalls.request.request import Request, decode
+from toolcalls.request.request import Request, decode, read_request
 
 DELTA = "response.function_call_arguments.delta"
 
@@ -287,3 +290,100 @@ def test_a_call_without_an_id_that_begins_inside_one_with_an_id_may_be_what_that
     deltas += [entry(text, id="call_0") for text in ("c", "ho 1", '"}')]
     body = "".join([*map(chunk, deltas), chunk({}, finish), "data: [DONE]\n\n"]).encode()
     assert b"ho 1" not in same_for_every_cut("chat", body, question("Bash", "Read"))
+
+
+LS, PWD = '{"command":"ls"}', '{"command":"pwd"}'
+
+
+def ran(upstream: Upstream) -> list[tuple[str, str]]:
+    """The ids and the arguments of the calls that run."""
+    answer = Response("responses", read_request(REQUEST), seed="s")
+    feed(answer, cut(upstream.bytes(), 7))
+    return [(call.id, call.arguments) for call in answer.outcomes if call.status != "refused"]
+
+
+def item(number: int, call: int, arguments: str = "", status: str = "completed") -> dict[str, object]:
+    own = {"id": f"fc_{number}", "type": "function_call", "call_id": f"call_{call}", "name": "shell"}
+    return {**own, "status": status, "arguments": arguments}
+
+
+def test_a_call_whose_id_changes_at_its_end_is_not_that_of_the_list_which_has_the_first_id() -> None:
+    """Two equal items under one id: the second entry of the list ran as a call of its own."""
+    upstream = Upstream().call("shell", LS, call_id="call_0").call("shell", LS, call_id="call_0")
+    for event in upstream.of("item.done"):
+        event["item"] = {**event["item"], "id": event["item"]["id"] + "_d", "call_id": "call_0_d"}
+    assert ran(upstream.end()) == [("call_0_d", LS)]
+
+
+def test_the_end_of_a_call_is_known_by_its_id_whatever_its_place_is() -> None:
+    """The ids of items change with each event. With another index the end was a call of its own: two values ran."""
+    upstream = Upstream()
+    upstream.say("response.output_item.added", output_index=1, item=item(1, 1, status="in_progress"))
+    upstream.say(DELTA, output_index=1, item_id="fc_2", delta=PWD)
+    upstream.finish(0, item(3, 1, LS))
+    assert ran(upstream.end("incomplete")) == []
+
+
+def test_two_calls_at_one_place_under_one_id_of_an_item_are_two() -> None:
+    """The second beginning was taken for the first, sent again: `a` became a character of the other call."""
+    upstream = Upstream()
+    for call in (0, 1):
+        upstream.say("response.output_item.added", output_index=0, item=item(0, call, status="in_progress"))
+    for text in ('{"command":"l', "a", 's"}'):
+        upstream.say(DELTA, output_index=0, item_id="fc_0", delta=text)
+    assert ran(upstream.end()) == []
+
+
+def test_arguments_that_are_stated_at_another_place_are_no_call_of_their_own() -> None:
+    """With the ids of its end, and another index, the call ran twice."""
+    upstream = Upstream()
+    upstream.say("response.output_item.added", output_index=0, item=item(0, 0, status="in_progress"))
+    upstream.say(DELTA, output_index=0, item_id="fc_0", delta=LS)
+    upstream.say("response.function_call_arguments.done", output_index=1, item_id="fc_9", arguments=LS)
+    upstream.finish(0, item(9, 9, LS))
+    assert ran(upstream.end("incomplete")) == [("call_9", LS)]
+
+
+def test_a_call_that_is_stated_twice_and_otherwise_does_not_run() -> None:
+    """The last statement counted."""
+    upstream = Upstream()
+    upstream.say("response.output_item.added", output_index=0, item=item(0, 0, status="in_progress"))
+    for text in (PWD, LS):
+        upstream.say("response.function_call_arguments.done", output_index=0, item_id="fc_0", arguments=text)
+    assert ran(upstream.end()) == []
+
+
+def test_the_end_of_another_call_does_not_end_one() -> None:
+    """A call without a beginning ended, and what was stated of the open one ran before its own end said otherwise."""
+    upstream = Upstream()
+    upstream.say("response.output_item.added", output_index=0, item=item(0, 0, status="in_progress"))
+    upstream.say("response.function_call_arguments.done", output_index=0, item_id="fc_0", arguments=PWD)
+    upstream.finish(1, {**item(1, 1, PWD), "name": "read_file"})
+    upstream.finish(0, item(0, 0, LS))
+    assert not {("call_0", PWD), ("call_0", LS)} & set(ran(upstream.end()))
+
+
+def test_the_list_names_calls_by_both_of_their_ids() -> None:
+    """Two items under one id, whose list has another order: the second call got the arguments of the first."""
+    upstream = Upstream()
+    for number, text in ((0, LS[:-1]), (1, PWD)):
+        upstream.say("response.output_item.added", output_index=number, item=item(number, 0, status="in_progress"))
+        upstream.say(DELTA, output_index=number, item_id=f"fc_{number}", delta=text)
+    upstream.output = [item(1, 0, PWD), item(0, 0, LS)]
+    assert {arguments for _, arguments in ran(upstream.end())} == {LS, PWD}
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_call_that_was_announced_may_go_on_in_fragments_without_an_id(done: bool) -> None:
+    """Three woven calls of one tool: the first had only its id and its name, and was left out; its `a` became a
+    character of the last one."""
+    calls = [("call_2", ""), ("call_0", LS), ("call_1", '{"comm'), ("", 'and": "l'), ("", "a"), ("", 's"}')]
+    backend = Backend()
+    for identity, text in calls:
+        named = {"delta_name": "Bash"} if identity else {}
+        metadata = {"type": "function", **({"tool_call_id": identity} if identity else {})}
+        backend.say(phase="tool_call", **named, delta_arguments=text, metadata=metadata)
+    body = (backend.usage().done() if done else backend.usage()).stream
+    answer = Response("zai", question_of_zai(), seed="s")
+    feed(answer, [body])
+    assert [call.arguments for call in answer.outcomes if call.status != "refused"] == []
