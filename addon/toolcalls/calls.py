@@ -296,7 +296,7 @@ def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Ca
     ids = {key for call in real for key in call.keys}
     # If one was announced with an id, and nothing says that it goes on, what follows without an id may be of it.
     without_id = max((one.number for one in told if not one.key), default=-1)
-    clear = clear and all(ids.issuperset(call.keys) or call.first.number > without_id for call in calls)
+    clear = clear and all(ids.issuperset(call.keys) or call.fragments[0].number > without_id for call in calls)
     calls = _once(real)
     alone = len(calls) == 1
     if any(one.begins for one in told):
