@@ -126,19 +126,20 @@ def _lax(s: Source, error: json.JSONDecodeError) -> Any:
 
     Returns an error if there are other faults. A Windows path with single backslashes is left to the grammar.
     """
-    text, steps = s.text, []
+    text = s.text
     value = parsed(text, lax=True)
     at_comma = isinstance(value, json.JSONDecodeError) and _TRAILING_COMMA_HERE.match(text, value.pos) is not None
     if at_comma and len(text) <= MAX_REWRITTEN and not _LONELY_COMMA.search(text):
-        text, steps = _TRAILING_COMMA.sub(r"\1", text), ["trailing comma"]
+        text = _TRAILING_COMMA.sub(r"\1", text)
         value = parsed(text, lax=True)
     if not isinstance(value, dict | list):
-        return error if steps else value
+        return value if text is s.text else error
     if may_have_path(text):
         return error
     if isinstance(parsed(text), json.JSONDecodeError):
         s.step("raw control characters")
-    s.steps.update(dict.fromkeys(steps))
+    if text is not s.text:
+        s.step("trailing comma")
     return value
 
 

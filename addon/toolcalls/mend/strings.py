@@ -29,7 +29,6 @@ from .strict import scan_string
 
 _FULL_WIDTH = "full-width punctuation"
 _NOT_ESCAPED = "it has quotes that are not escaped"
-_half_quoted_key = chars.half_quoted_key_follows.match
 KEY, OBJECT, ARRAY, TUPLE = chars.KEY, chars.OBJECT, chars.ARRAY, chars.TUPLE
 
 _FOLLOWS = {
@@ -91,17 +90,10 @@ def read_string(s: Source, position: str) -> str:
     raw = text[begin:at]
     if has_two_ends(raw, quote, position, typographic="typographic quotes" in s.steps):
         raise Refusal(f"it is not clear where a text of `{s.key}` ends: it has quotes of another kind")
-    value = _decoded(s, raw, quote)
+    value = _decode(s, raw, quote)
     if quote == "`" and "${" in value:
         raise Refusal("a JavaScript template has a placeholder in it")
     return value
-
-
-def _decoded(s: Source, raw: str, quote: str) -> str:
-    s.spend(raw.count("\\") // 64)
-    if "\n" in raw or "\t" in raw or "\r" in raw:
-        s.step("raw control characters")
-    return _decode(s, raw, quote, as_json=quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES))
 
 
 def _closing_quote(s: Source, begin: int, quote: str, position: str) -> tuple[int, list[int]]:
@@ -109,7 +101,11 @@ def _closing_quote(s: Source, begin: int, quote: str, position: str) -> tuple[in
     text, follows, inner = s.text, _FOLLOWS[position], list[int]()
     at = begin
     while (at := chars.next_quote(text, at, chars.CLOSERS[quote])) >= 0:
-        if not inner and position == OBJECT and s.lacks_opening_quote(_half_quoted_key(text, at + 1)):
+        if (
+            not inner
+            and position == OBJECT
+            and s.lacks_opening_quote(chars.half_quoted_key_follows.match(text, at + 1))
+        ):
             break
         if follows.match(text, at + 1) and (not inner or _brackets_fit(s, at + 1)):
             if text[at] in "“‘" and chars.blanks.fullmatch(text, at + 1):
@@ -169,7 +165,7 @@ def _triple(s: Source, quote: str, position: str) -> str:
         raise s.unclear("it starts with three quotes")
     s.pos = end
     s.step("triple quotes")
-    return _decoded(s, raw, quote)
+    return _decode(s, raw, quote)
 
 
 def prefixed_string(s: Source, position: str) -> str | None:
@@ -181,8 +177,6 @@ def prefixed_string(s: Source, position: str) -> str | None:
     s.pos = found.end()
     if "r" not in prefix:
         value = read_string(s, position)
-        if prefix == "b" and not value.isascii():
-            raise Refusal("a bytes literal is not text")
         s.step("Python string prefix")
         return value
     quote = s.text[s.pos]
@@ -231,9 +225,9 @@ _ESCAPE = re.compile(
 _JSON_ESCAPES = re.compile(r"[^\\]*+(?>\\(?:[\"\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 _JSON_OR_APOSTROPHE = re.compile(r"[^\\]*+(?>\\(?:[\"'\\/bfnrt]|u[0-9a-fA-F]{4})[^\\]*+)*+")
 
-_JSON = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-# The escapes that JSON5 and Python add. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
-_KNOWN = _JSON | {"'": "'", "v": "\v", "0": "\0"}
+# Those of JSON, JSON5 and Python. `\a` and octal stay unknown: `\alpha` and `\1` are meant literally.
+_KNOWN = {mark: mark for mark in "\"\\/'"}
+_KNOWN |= {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "0": "\0"}
 # Escapes of JavaScript and Python for one character: in a JSON string they are code with an undoubled backslash.
 _CODES = frozenset("v0xU")
 _CONTINUATIONS = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
@@ -283,13 +277,14 @@ def may_have_path(text: str, begin: int = 0, end: int | None = None) -> bool:
     return "\\" in text and any(path.search(text, begin, end) for path in (_DRIVE, _STRING_OF_PATH))
 
 
-def _decode(s: Source, raw: str, quote: str, *, as_json: bool = False) -> str:
-    """Decode `raw`, and note in `s` what its escapes reveal about their author.
-
-    `as_json`: the author writes JSON, not JavaScript.
-    """
+def _decode(s: Source, raw: str, quote: str) -> str:
+    """Decode `raw`, and note in `s` what its escapes reveal about their author."""
+    s.spend(raw.count("\\") // 64)
+    if "\n" in raw or "\t" in raw or "\r" in raw:
+        s.step("raw control characters")
     if "\\" not in raw:
         return raw
+    as_json = quote == '"' and s.steps.keys().isdisjoint(OTHER_LANGUAGES)
     path = _DRIVE_PATH.fullmatch(raw) is not None or (":\\" in raw and _DRIVE.search(raw) is not None)
     if (_JSON_OR_APOSTROPHE if quote == "'" else _JSON_ESCAPES).fullmatch(raw) and "\0" not in raw:
         words = _CONTROL_WORD.match(raw) is not None

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from ..reasons import TOO_BOLD_INSIDE_A_TEXT, Refusal
 from ..tools.check import View, view_of
-from ..tools.schema import ARRAY, BOOLEAN, FRACTION, INTEGER, OBJECT, STRING, Node, type_of
+from ..tools.schema import ARRAY, BOOLEAN, FRACTION, INTEGER, OBJECT, STRING, type_of
 from .arguments import mend_arguments
 from .finish import Finish
 from .names import normalize, normalize_value
@@ -264,6 +264,5 @@ def wrapper_key(view: View, value: dict[str, Any], tool: str) -> str | None:
     keys = [key for key in value if key != "name" or value[key] != tool]
     if len(keys) != 1 or keys[0] not in WRAPPERS:
         return None
-    branches: list[Node] = [branch for union in view.unions for branch in union]
-    views = [view, *(view_of(branch) for branch in branches)]
+    views = [view, *(view_of(branch) for union in view.unions for branch in union)]
     return None if any(view.declares(key) for view in views for key in value) else keys[0]
