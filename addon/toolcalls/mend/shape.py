@@ -16,7 +16,7 @@ from typing import Any
 
 from ..tools.check import Check, Exhausted, View
 from ..tools.declared import Tool
-from ..tools.schema import ARRAY, NULL, OBJECT, STRING, Node, equality_key, type_of
+from ..tools.schema import ARRAY, NULL, OBJECT, STRING, equality_key, type_of
 from . import values
 from .finish import Finish
 
@@ -42,17 +42,12 @@ def mend_shape(
 ) -> ShapeMended:
     """`finish`: how the answer ended, if JSON inside a string may be mended too; it may lack only what the arguments
     may lack."""
-    view = tool.view
-    if view is None:
-        return ShapeMended(value)
-    mending = _Mending(tool.name, view.node, drop_empty, finish)
     try:
-        before = mending.check.violations(view.node, value)
-        if before or mending.has_quiet_defect(value):
-            return mending.run(view, value, before)
+        return (
+            ShapeMended(value) if tool.view is None else _Mending(tool.name, drop_empty, finish).run(tool.view, value)
+        )
     except (Exhausted, RecursionError):
-        pass
-    return ShapeMended(value)
+        return ShapeMended(value)
 
 
 @dataclass(slots=True)
@@ -60,19 +55,19 @@ class _Mending:
     """One pass over the arguments of one call, within one budget of work."""
 
     tool: str
-    root: Node
     drop_empty: frozenset[str]
     finish: Finish | None
     check: Check = field(default_factory=Check)
     steps: list[str] = field(default_factory=list)
 
-    def run(self, view: View, value: dict[str, Any], before: int) -> ShapeMended:
-        result: Any = value
-        if before:
-            result = self._unwrapped(view, value, before)
+    def run(self, view: View, value: dict[str, Any]) -> ShapeMended:
+        before = self._violations(view, value)
+        if not before and not self._has_quiet_defect(value):
+            return ShapeMended(value)
+        result = self._unwrapped(view, value, before) if before else value
         if result is value:
             result = self._mend(view, value, "", None, 0)
-        if not isinstance(result, dict) or not self.steps or self.check.violations(self.root, result) > before:
+        if not isinstance(result, dict) or not self.steps or self._violations(view, result) > before:
             result = value
         steps = () if result is value else tuple(self.steps)
         return ShapeMended(result, steps, self._stuck(view, result, "", 0) if before else "")
@@ -118,7 +113,7 @@ class _Mending:
                 if (view.unions or known) and self._violations(view, mended) <= (0 if view.unions else before):
                     self.steps[mark:] = steps + self.steps[mark:]
                     return mended
-            self._undo(mark)
+            del self.steps[mark:]
         return value
 
     # One value
@@ -127,7 +122,7 @@ class _Mending:
         if depth > _MAX_DEPTH:
             return value
         before = self._violations(view, value)
-        if not before and not self.has_quiet_defect(value):
+        if not before and not self._has_quiet_defect(value):
             return value
         self.check.spend(5 + len(view.parts))
         mark = len(self.steps)
@@ -155,7 +150,7 @@ class _Mending:
         """The result, if it has at most so many violations; else the value, and none of the steps since `mark`."""
         if result is value or self._violations(view, result) <= most:
             return result
-        self._undo(mark)
+        del self.steps[mark:]
         return value
 
     def _mend_union(self, view: View, value: Any, before: int, path: str, key: str | None, depth: int) -> Any:
@@ -173,7 +168,7 @@ class _Mending:
             self.check.spend(100)
             result = self._mend(view.chosen(branch), value, path, key, depth + 1)
             steps = self.steps[mark:]
-            self._undo(mark)
+            del self.steps[mark:]
             if result is not value and not self._violations(view, result):
                 readings.setdefault(equality_key(result), (result, steps))
         if len(readings) == 1:
@@ -239,11 +234,8 @@ class _Mending:
         else:
             if changes and self._violations(view, result) < self._violations(view, value):
                 return result
-        self._undo(mark)
-        return value
-
-    def _undo(self, mark: int) -> None:
         del self.steps[mark:]
+        return value
 
     def _mend_children(self, view: View, value: dict[str, Any], path: str, depth: int) -> dict[str, Any]:
         result = value
@@ -294,16 +286,16 @@ class _Mending:
                     result = list(value)
                 result[index] = mended
         if result is not value and not self._violations(view, [value]) and result != [value]:
-            self._undo(mark)  # the list may as well be the one item of a list of lists
+            del self.steps[mark:]  # the list may as well be the one item of a list of lists
             return value
         return result
 
-    def has_quiet_defect(self, value: Any) -> bool:
+    def _has_quiet_defect(self, value: Any) -> bool:
         """Whether the value contains something that may be mended although the schema admits it."""
         if isinstance(value, dict):
-            return "" in value.values() or any(map(self.has_quiet_defect, value.values()))
+            return "" in value.values() or any(map(self._has_quiet_defect, value.values()))
         if isinstance(value, list):
-            return any(map(self.has_quiet_defect, value))
+            return any(map(self._has_quiet_defect, value))
         return isinstance(value, float) and value.is_integer()
 
     def _violations(self, view: View, value: Any) -> int:

@@ -47,9 +47,7 @@ class Check:
 
     def violations(self, node: Node, value: Any, depth: int = 0) -> int:
         """How often the value violates the schema. `depth`: how many schemas this one is nested in."""
-        self.work -= 1
-        if self.work < 0:
-            raise Exhausted
+        self.spend(1)
         kind = type_of(value)
         if kind not in _CONTAINERS or not value:
             return self._count(node, value, kind, depth)
