@@ -212,6 +212,7 @@ CASES: dict[str, list[tuple[str, dict[str, Any] | None]]] = {
         ("{'a': ('one ' 'two')}", {"a": "one two"}),
     ],
     "py_literals": [
+        ("{'a': b'é'}", {"a": "é"}),
         ("{'a': True, 'b': False, 'c': None}", {"a": True, "b": False, "c": None}),
         ('{"a": True}', {"a": True}),
         ('{"a": [None, true, False]}', {"a": [None, True, False]}),

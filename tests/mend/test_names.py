@@ -191,6 +191,7 @@ def test_json_behind_a_template_token_is_handed_over_as_text() -> None:
         ("readread", "read"),
         ("read_fileread_file", "read_file"),
         ("readreadread", "read"),
+        ("functions.read:0functions.read:0", "read"),
         ("ReadRead", "read"),
         ("functions.readfunctions.read", "read"),
     ],
