@@ -81,11 +81,8 @@ class Sent:
             return is_empty(call.arguments) or begins or self._alike(one, call)
         lost_its_id = bool(one.id) and not call.id
         certain = not (one.refusal or call.refusal)
-        return (
-            certain
-            and (lost_its_id or one.fragments[0].answer_id != call.fragments[0].answer_id)
-            and self._alike(one, call)
-        )
+        first, again = one.fragments[0], call.fragments[0]
+        return certain and (lost_its_id or first.answer_id != again.answer_id) and self._alike(one, call)
 
     def _completes(self, one: Call, call: Call) -> bool:
         """Whether an earlier call with this id, of which nothing was sent, is only the beginning of this one."""

@@ -285,7 +285,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a copy that lost its id is no second call", "../must_not_run/test_lost_pieces.py has_lost_its_id", "calls without an id are compared with those that have one",
-        ((ENGINE + "sent.py", "certain and (lost_its_id or one.fragments[0].answer_id != call.fragments[0].answer_id)", "certain and (one.fragments[0].answer_id != call.fragments[0].answer_id)"),),
+        ((ENGINE + "sent.py", "certain and (lost_its_id or first.answer_id != again.answer_id)", "certain and (first.answer_id != again.answer_id)"),),
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an end under another id is put to its beginning",
@@ -293,7 +293,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
-        ((ENGINE + "sent.py", "(lost_its_id or one.fragments[0].answer_id != call.fragments[0].answer_id)", "lost_its_id"),),
+        ((ENGINE + "sent.py", "(lost_its_id or first.answer_id != again.answer_id)", "lost_its_id"),),
     ),
     Mutation(
         "promise: a call behind the end of an answer does not run", "../must_not_run/test_answers_that_begin_again.py behind_the_terminal_event", "calls behind the terminal event are dropped",

@@ -20,6 +20,7 @@ from tests.validators import messages as strict_messages
 from tests.validators import responses as strict_responses
 from toolcalls.call import Call
 from toolcalls.engine import Response, mend_whole
+from toolcalls.parts import Fragment
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
 from toolcalls.sent import Sent
@@ -496,7 +497,7 @@ def kept(sent: Sent, *calls: Call) -> list[bool]:
 
 
 def told(identity: str, name: str, arguments: str) -> Call:
-    return Call(id=identity, name=name, arguments=arguments)
+    return Call([Fragment()], id=identity, name=name, arguments=arguments)
 
 
 def test_calls_without_an_id_are_calls_of_their_own() -> None:
