@@ -32,6 +32,7 @@ class Upstream(RuleBasedStateMachine):
         self.text = ""
         self.open: list[dict[str, Any]] = []
         self.calls: list[tuple[str, Any]] = []
+        self.with_id: dict[str, bool] = {}
         self.finished = False
 
     @initialize(
@@ -52,6 +53,8 @@ class Upstream(RuleBasedStateMachine):
     @rule(name=st.sampled_from(NAMES), arguments=ARGUMENTS, identity=st.booleans(), late=st.booleans())
     def start(self, name: str, arguments: Any, identity: bool, late: bool) -> None:
         number = len(self.calls)
+        # Of two equal calls of which one has an id, the other is that one, sent again without it.
+        identity = self.with_id.setdefault(repr((name, arguments)), identity)
         call = {
             "index": number if self.index_style == "dense" else 3 * number + 2,
             "left": json.dumps(arguments, ensure_ascii=False),
