@@ -51,9 +51,9 @@ class AnswerText:
     def undecided(self, *, alone: bool) -> bool:
         """Whether what follows decides if text is a call, or, if the answer has no other call (`alone`), the end of
         the reasoning."""
-        if self._search is not None and self._search.undecided:
+        if self._search is not None and self._search.held is not None:
             return True
-        return alone and self._thoughts_count and self._thoughts is not None and self._thoughts.undecided
+        return alone and self._thoughts_count and self._thoughts is not None and self._thoughts.held is not None
 
     @property
     def rests(self) -> bool:
@@ -73,13 +73,7 @@ class AnswerText:
             self._unread += texts
             self._unread_size += size
             if self._unread_size > _MOST_UNREAD:
-                self._catch_up()
-
-    def _catch_up(self) -> None:
-        """Give the search the texts that passed unparsed."""
-        unread, self._unread, self._unread_size = self._unread, [], 0
-        if unread and self._search is not None:
-            self._search.skip("".join(unread))
+                self._begun()
 
     # What arrives
 
@@ -129,16 +123,15 @@ class AnswerText:
         """A block ends: what goes of its text; None if that may still become a call."""
         if self._search is None or self._slot != slot:
             return []
-        self._ended = self._search.undecided
+        self._ended = self._search.held is not None
         return None if self._ended else self.end_block()
 
     def end_block(self) -> list[Part]:
         """The text is over. The next is searched on its own."""
         out: list[Part] = []
         if self._search is not None:
-            self._catch_up()
+            self._structure = self._begun().structure
             out = self.release()
-            self._structure = self._search.structure
             self._structure.end_block()
             self._search, self._ended = None, False
         return out
@@ -153,9 +146,8 @@ class AnswerText:
                     self._waiting.add(Written("", choice=choice, call=call, step="written as reasoning"))
         if self._search is None:
             return []
-        self._catch_up()
         known = {Finish.COMPLETE: True, Finish.CUT: False}.get(finish)
-        return self._waiting.release(self._search.close(known), self._slot)
+        return self._waiting.release(self._begun().close(known), self._slot)
 
     def would_quote_after(self, text: str) -> bool:
         """Whether a call that followed the text so far and `text` would be quoted or only an example."""
@@ -169,10 +161,12 @@ class AnswerText:
     # The search
 
     def _begun(self) -> Search:
-        """The search of the text that arrives."""
-        self._catch_up()
+        """The search of the text that arrives, which knows the texts that passed unparsed."""
+        unread, self._unread, self._unread_size = self._unread, [], 0
         if self._search is None:
             self._search, self._line_begun = self._new_search(), False
+        elif unread:
+            self._search.skip("".join(unread))
         return self._search
 
     def _new_search(self, *, reasoning: bool = False) -> Search:
@@ -197,7 +191,7 @@ class AnswerText:
         return found
 
     def _drain(self) -> Sequence[str | FoundCall]:
-        return self._search.release() if self._search is not None and self._search.held else []
+        return self._search.release() if self._search is not None else []
 
     def _stop(self) -> Sequence[str | FoundCall]:
         """The client gets text that cannot be read: nothing more is searched."""

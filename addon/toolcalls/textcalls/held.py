@@ -101,7 +101,14 @@ class Held:
         self._closes, self._next = False, 0
         try:
             while not self.done or self._goes_on(text, final):
-                self._read_one(text, final)
+                calls, end, format = self._read_one(text, final)
+                found, raw = list[FoundCall](), text[self._at : end]
+                for tool, arguments in calls:
+                    if tool is None:
+                        raise NoCall(end, spoils=self.done != [], whole=True)
+                    found.append(FoundCall(tool.name, arguments, "" if found else raw, format))
+                self.done += found
+                self._at = end
         except CutOff:
             if not final:
                 self._next = self.size + self.size // 2 + 64 if self._closers else 0
@@ -142,8 +149,8 @@ class Held:
             raise NoCall(at, spoils=self._other_speaker or not goes_on)
         return True
 
-    def _read_one(self, text: str, final: bool) -> None:
-        """Keep the call, or the list of calls, that begins here, with the wrappers before it."""
+    def _read_one(self, text: str, final: bool) -> tuple[list[ReadCall], int, str]:
+        """The call, or the list of calls, that begins here behind its wrappers; where it ends, and its format."""
         begin = at = end_of(_SPACE, text, self._at) if self.done else self._at
         cut, matched, broken = False, False, self.done != []
         rows = [*(WEAK if self._weak and not self.done else ()), *rows_at(text, at)]
@@ -162,8 +169,7 @@ class Held:
                 except ValueError:
                     found = None
                 if found is not None:
-                    self._keep(text, *found, row.format)
-                    return
+                    return *found, row.format
                 # What looks like a call in a broken one is a part of it.
                 broken = broken or (row not in WEAK and self._begins_call(row, head))
             behind = behind_section(text, at)
@@ -177,15 +183,6 @@ class Held:
             raise CutOff
         # So many wrappers have no call in them.
         raise NoCall(at if at - begin > _HEAD_WITHIN else head_end, spoils=broken)
-
-    def _keep(self, text: str, calls: list[ReadCall], end: int, format: str) -> None:
-        raw, found = text[self._at : end], list[FoundCall]()
-        for tool, arguments in calls:
-            if tool is None:
-                raise NoCall(end, spoils=self.done != [], whole=True)
-            found.append(FoundCall(tool.name, arguments, "" if found else raw, format))
-        self.done += found
-        self._at = end
 
     def _begins_call(self, row: Row, head: re.Match[str]) -> bool:
         """Whether a head that matched names a declared tool, or is followed by JSON or Python.

@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..mend.lexer import end_of
+from ..sizes import MOST_BROKEN, MOST_WRITTEN, LimitReached, has_more_parts
 from ..tools.schema import EVERY_TYPE
 from .known import CutOff, ReadCall, WrittenTools, accepts, put, read, typed, write
 
@@ -59,7 +60,7 @@ class _Bare(str):
 
 def read_python(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The calls of a list, or one a line, behind a head."""
-    reader = _Reader(head.string, head.end())
+    reader = _reader(head, known)
     calls: list[ReadCall] = []
     for written, values, named in reader.calls():
         tool = known.resolve(written.removesuffix(".call") if row.format == "llama3" else written)
@@ -78,7 +79,7 @@ def read_python(row: Row, head: re.Match[str], known: WrittenTools, final: bool)
 
 def read_gemma(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The object behind a head that names the tool."""
-    tool, reader = known.resolve(head["name"]), _Reader(head.string, head.end(), row)
+    tool, reader = known.resolve(head["name"]), _reader(head, known, row)
     if tool is None:
         return None
     values = reader.value()
@@ -103,6 +104,14 @@ def _untyped(value: Any) -> Any:
         return [_untyped(entry) for entry in value]
     found = read(value) if type(value) is _Bare else value
     return str(value) if found is None and value != "null" else found
+
+
+def _reader(head: re.Match[str], known: WrittenTools, row: Row | None = None) -> _Reader:
+    text = head.string
+    outside = "".join(text.split(row.param)[::2]) if row else text
+    if not known.in_a_page and (has_more_parts(outside, MOST_BROKEN) or text.count("\\") > MOST_WRITTEN):
+        raise LimitReached  # Python reads each value and each escape.
+    return _Reader(text, head.end(), row)
 
 
 def read_calls(text: str) -> list[PythonCall]:

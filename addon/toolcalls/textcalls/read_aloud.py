@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import string
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
@@ -41,6 +42,8 @@ _WORD = re.compile(
     r"(?<![A-Za-z0-9])(?!(?:(?i:true|false|null|none)|\d++(?:[eE]\d++)?)(?![A-Za-z0-9]))[A-Za-z0-9]{4,}+"
 )
 """What stands in every spelling of a call: not the words and numbers that each language writes in its own way."""
+_SAMPLE, _IN_WORDS = 32 * 1024, string.ascii_letters + string.digits
+"""How much of the arguments is searched for words, and what they consist of."""
 _JSON_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)")
 _NAMED = Row("named", read_json, (), r"(?P<name>[\w.:/-]{1,128})\s*(?:\[ARGS\]\s*)?(?=\{)", "")
 _CODE = Row("code", read_python, (), r"(?=[\w.]{1,128}\()", "")
@@ -66,7 +69,8 @@ def was_read(name: str, arguments: str, texts: Iterable[str] | None, known: Writ
     """Whether a call of this tool with equal arguments stands in one of these texts; True if they are unknown."""
     if texts is None:
         return True
-    words = set(_WORD.findall(_JSON_ESCAPE.sub(" ", arguments))) - WRAPPERS
+    sample = arguments[:_SAMPLE].rstrip(_IN_WORDS)
+    words = set(_WORD.findall(_JSON_ESCAPE.sub(" ", sample))) - WRAPPERS
     longest = sorted(sorted(words), key=len, reverse=True)[:3]
     texts = [text for text in texts if all(word in text or word in _LINE_END.sub("", text) for word in longest)]
     if not texts:

@@ -54,6 +54,8 @@ class Search:
     """What is open behind the text that passed."""
     off: bool = False
     """Nothing is searched: all text passes."""
+    held: Held | None = None
+    """The text from a head on: how the text ends decides what it is."""
     _suffix: str = ""
     """The end of the text, if it may be the beginning of an opener."""
     _gone: int = 0
@@ -62,8 +64,6 @@ class Search:
     """The size from which what is held is measured again."""
     _refused: bool = False
     """A quoted head came last, and nothing but white space behind it: what it wraps is quoted as well."""
-    _held: Held | None = None
-    """The text from a head on."""
     _known: WrittenTools = field(init=False)
     _starts: bool = field(init=False)
     """The message begins here, so a weak format may follow."""
@@ -76,18 +76,9 @@ class Search:
     # What the answer asks.
 
     @property
-    def held(self) -> bool:
-        return self._held is not None or len(self._suffix) > self._gone
-
-    @property
-    def undecided(self) -> bool:
-        """Whether how the text ends decides what is held."""
-        return self._held is not None
-
-    @property
     def rests(self) -> bool:
         """Whether nothing is held, and no text is the beginning of anything."""
-        return self.off or not (self._suffix or self._starts or self._held)
+        return self.off or not (self._suffix or self._starts or self.held)
 
     def skip(self, text: str) -> None:
         """Take text that has passed, in which no opener begins."""
@@ -99,10 +90,10 @@ class Search:
         """Search the next text; the text that passes, in order. A call is found only at the end."""
         if self.off or not text:
             return [text] if text else []
-        if self._held is not None and not self._held.add(text):
+        if self.held is not None and not self.held.add(text):
             return []
         out: list[str] = []
-        rest = text if self._held is None else self._read(out)
+        rest = text if self.held is None else self._read(out)
         while rest is not None and self._search(rest, out):
             rest = self._read(out)
         return ["".join(out)] if out else []
@@ -114,12 +105,12 @@ class Search:
         rest = ""
         if finished is not False and not self.off:
             self._known.closers_may_be_missing = finished is True
-            left = (self._held.size if self._held else 0) + _SPARE
+            left = (self.held.size if self.held else 0) + _SPARE
             while left >= len(rest) and not calls:
-                if self._held is None and not self._search(rest, out, final=True):
+                if self.held is None and not self._search(rest, out, final=True):
                     rest = ""
                     break
-                left -= self._held.size if self._held else 0
+                left -= self.held.size if self.held else 0
                 rest = self._read(out, calls) or ""
         self.off = True
         behind = self._drain() + rest
@@ -128,14 +119,16 @@ class Search:
 
     def release(self) -> list[str | FoundCall]:
         """Release what is held, because something else follows it, so it is text."""
+        if self.held is None and len(self._suffix) <= self._gone:
+            return []
         held = self._drain()
         self._starts = False
         self.structure.add(held)
-        return [held] if held else []
+        return [held]
 
     def _drain(self) -> str:
-        held = self._held.raw + self._held.rest if self._held else self._suffix[self._gone :]
-        self._held, self._suffix, self._gone = None, "", 0
+        held = self.held.raw + self.held.rest if self.held else self._suffix[self._gone :]
+        self.held, self._suffix, self._gone = None, "", 0
         return held
 
     # Text that passes.
@@ -164,7 +157,7 @@ class Search:
                     return False
                 self._starts = False
                 if may_be:
-                    self._held = Held(self._known, text[at:], self.max_held, weak=True)
+                    self.held = Held(self._known, text[at:], self.max_held, weak=True)
                     return True
             match = OPENER_OR_END.search(text, at)
             if match is None or (match.start() >= sure and match.start() >= _suffix_of(text)):
@@ -172,7 +165,7 @@ class Search:
             self._pass(text[at : match.start()], out)
             at, opener = match.start(), match[0]
             if at >= gone and opener not in ENDS and self._may_begin(opener):
-                self._held = Held(self._known, text[at:], self.max_held)
+                self.held = Held(self._known, text[at:], self.max_held)
                 return True
             self._pass(opener, out)
             at = match.end()
@@ -217,7 +210,7 @@ class Search:
 
         `calls` takes the calls at the end of the answer, and what is behind them is returned.
         """
-        held, structure = self._held, self.structure
+        held, structure = self.held, self.structure
         assert held is not None
         try:
             if held.size > self._measured:
@@ -230,7 +223,7 @@ class Search:
             if any(was_read(call.name, call.arguments, self.texts(), self._known) for call in held.done):
                 raise NoCall(0)
             calls += held.done
-            self._held = None
+            self.held = None
             return held.rest
         except CutOff:
             return None
@@ -247,7 +240,7 @@ class Search:
                 structure.add(passed)
             if reason.spoils and not self.reasoning:
                 structure.spoil()
-            self._held = None
+            self.held = None
             out.append(passed)
             return rest[reason.end :]
 

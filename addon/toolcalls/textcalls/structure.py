@@ -1,7 +1,7 @@
 """What is open at the end of a text, by form alone: a fence, inline code, an element, reasoning, an invented turn.
 
 Text is only kept until a head of a call asks, and then taken line by line, each line once. Of a line that has not
-ended, tokens are looked for as far as it goes; of a long one only its beginning and its end are kept.
+ended, tokens are looked for as far as it goes; what is neither its beginning nor its end is then forgotten.
 """
 
 from __future__ import annotations
@@ -76,12 +76,10 @@ class Structure:
     """The end of the last line that was not blank, behind reasoning."""
     _quote: bool = False
     """The line above is in a block quote."""
-    _head: str = ""
-    """The beginning of this line, or what stands on it behind reasoning; with its end and its length."""
-    _last: str = ""
-    _length: int = 0
-    _tail: str = ""
-    """What was not yet searched for tokens of it."""
+    _line: str = ""
+    """This line, or what stands on it behind reasoning; of a long one, its beginning and its end."""
+    _searched: int = 0
+    """How far it was searched for tokens."""
 
     # Questions
 
@@ -89,12 +87,12 @@ class Structure:
         """Whether a call may begin here. `special`: with a special token. `word`: with a word, or a mark of prompts,
         which only counts at the beginning of a line; the name of a role may be glued to the end of a sentence."""
         self._take()
-        if _ENDS_TOKEN.search(self._tail) is None and not self._is_placed(special):
+        if _ENDS_TOKEN.search(self._line, self._searched) is None and not self._is_placed(special):
             return False
         now = self._now()
         if now._fence or now._ticks or now._other_speaker or now._elements or now.spoiled:
             return False
-        if word and now._line.strip() and not (word[0] == "a" and now._last.endswith(".")):
+        if word and now._line.strip() and not (word[0] == "a" and now._line.endswith(".")):
             return False
         return (not now._think or now._think_first) and now._is_placed(special)
 
@@ -107,10 +105,10 @@ class Structure:
 
     def _now(self) -> Structure:
         """The state if the text ended here: a token at its end may still go on."""
-        if self.spoiled or self._other_speaker or _MAY_MATTER.search(self._tail) is None:
+        if self.spoiled or self._other_speaker or _MAY_MATTER.search(self._line, self._searched) is None:
             return self
         self._examine(whole=False)
-        if _MAY_MATTER.search(self._tail) is None:
+        if _MAY_MATTER.search(self._line, self._searched) is None:
             return self
         now = copy(self)
         now._examine(whole=True)
@@ -131,11 +129,6 @@ class Structure:
             return True
         return _TEMPLATE.match(line) is not None
 
-    @property
-    def _line(self) -> str:
-        """The line before the end of the text, behind reasoning that ended on it; of a long line, its two ends."""
-        return self._head if self._length <= _LINE_KEPT else self._head + self._last
-
     def copy(self) -> Structure:
         self._take()
         other = copy(self)
@@ -154,7 +147,7 @@ class Structure:
     def end_block(self) -> None:
         """The text goes on in another block, on a new line and in a new paragraph."""
         self._take()
-        if self._length:
+        if self._line:
             self._end_line()
         self._ticks, self._think_first = 0, False
 
@@ -163,7 +156,8 @@ class Structure:
         self._take()
         self._examine(whole=True)
         self._above = text[-_LAST:]
-        self._begin_line(text[-_LAST:].rpartition("\n")[2])
+        self._line = self._above.rpartition("\n")[2]
+        self._searched = len(self._line)
 
     def spoil(self) -> None:
         """A call was followed by words, so none behind it counts, unless all of it was reasoning."""
@@ -172,37 +166,29 @@ class Structure:
         self.spoiled = self.spoiled or not self._think
 
     def _take(self) -> None:
-        *lines, last = "".join(self._pending).split("\n")
+        pieces = "".join(self._pending).split("\n")
         self._pending, self._size = [], 0
-        for line in lines:
-            self._go_on(line)
-            self._end_line()
-        if last:
-            self._go_on(last)
-
-    def _begin_line(self, text: str = "") -> None:
-        self._head, self._last, self._length = text[:_LINE_KEPT], text[-_LAST:], len(text)
-
-    def _go_on(self, line: str) -> None:
-        """Take the next piece of this line."""
-        if self._length < _LINE_KEPT:
-            self._head = (self._head + line)[:_LINE_KEPT]
-        self._length += len(line)
-        self._last = (self._last + line)[-_LAST:]
-        self._tail += line
-        if len(self._tail) > 2 * _LONGEST:
-            self._examine(whole=False)
+        for number, piece in enumerate(pieces):
+            if number:
+                self._end_line()
+            self._line += piece
+            if len(self._line) > _LINE_KEPT + 2 * _LONGEST:
+                self._examine(whole=False)
+                end = max(_LINE_KEPT, min(self._searched, len(self._line) - _LAST))
+                self._line = self._line[:_LINE_KEPT] + self._line[end:]
+                self._searched -= end - _LINE_KEPT
 
     def _end_line(self) -> None:
-        fence = _FENCE.match(self._head.rstrip()) if 0 < self._length <= _LINE_KEPT else None
+        fence = _FENCE.match(self._line.rstrip()) if 0 < len(self._line) <= _LINE_KEPT else None
         if fence is not None and not (self._fence and fence["unseen"]):
             # Whether it is one behind a character that nobody sees is not certain, so nothing closes it.
             mark = fence["mark"] * (_LINE_KEPT if fence["unseen"] else 1)
             self._fence_line(mark, fence["info"].strip(), fence.start("mark"))
-        elif self._length:
-            if _MAY_MATTER.search(self._tail) is not None:
-                self._examine(whole=True)
+        elif self._line:
+            self._examine(whole=True)
             line = self._line
+            if len(line) > _LINE_KEPT:
+                line = line[:_LINE_KEPT] + line[-_LAST:]
             if self._ticks >= 3 and not self._fence:  # behind words on its line
                 self._fence, self._indent, self._nested, self._ticks = "`" * self._ticks, 0, 0, 0
             self._quote = line.lstrip()[:1] == ">"
@@ -216,8 +202,7 @@ class Structure:
                     self._note_role(line)
         else:
             self._ticks, self._quote = 0, False
-        self._head = self._last = self._tail = ""
-        self._length = 0
+        self._line, self._searched = "", 0
 
     def _fence_line(self, mark: str, info: str, indent: int) -> None:
         self._above, self._quote = mark, False
@@ -253,21 +238,23 @@ class Structure:
 
     def _examine(self, *, whole: bool) -> None:
         """Look for tokens in what arrived of this line. Not `whole`: the last token may go on."""
-        text, at = self._tail, 0
+        text, at = self._line, self._searched
         # A token begins a few letters before its `<` at most, and goes on for a few behind its `>`.
-        sure, end = max(0, len(text) - _BEHIND), len(text)
+        end = len(text)
         if not whole:
-            end = max(text.rfind(">", 0, sure) + 1, text.rfind("<", 0, sure) - _BEFORE, end - _LONGEST)
+            sure = max(at, end - _BEHIND)
+            end = max(at, text.rfind(">", at, sure) + 1, text.rfind("<", at, sure) - _BEFORE, end - _LONGEST)
         # A fence that was opened inside reasoning ends with it.
-        if (not self._fence or self._think) and end > 0 and _MAY_MATTER.search(text) is not None:
-            begins = _BEGINS_TOKEN.search(text)
+        if (not self._fence or self._think) and end > at and _MAY_MATTER.search(text, at) is not None:
+            begins = _BEGINS_TOKEN.search(text, at)
             while begins is not None and begins.start() < end:
                 token = _TOKEN.match(text, begins.start())
-                at = token.end() if token is not None else at
                 if token is not None:
+                    at = token.end()
                     self._token(token)
                 begins = _BEGINS_TOKEN.search(text, max(at, begins.start() + 1))
-        self._tail = text[max(at, end, 0) :]
+        # The line may have begun anew behind a token.
+        self._searched = max(at, end) - (len(text) - len(self._line))
 
     def _token(self, token: re.Match[str]) -> None:
         found = token[0]
@@ -280,15 +267,15 @@ class Structure:
             if self._think == closes or (not self._think and closes != "channel"):
                 self._think, self._fence, self._ticks = "", "", 0
                 self._think_first, self.spoiled, self._above = False, False, ""
-                self._note_role(self._head)
-                self._begin_line(token.string[token.end() :])
+                self._note_role(self._line)
+                self._line = token.string[token.end() :]
         elif self._ticks:
             pass
         elif token["reasoning"] and not self._think:
             self._think = kind(found)
-            before = self._head[: self._length - len(token.string) + token.start()]
+            before = token.string[len(token.string) - len(self._line) : token.start()]
             if not self._above and not before.strip() and self._think != "channel":
                 self._think_first = True
-                self._begin_line(token.string[token.end() :])
+                self._line = token.string[token.end() :]
         elif token["other_speaker"]:
             self._other_speaker = self._other_speaker or not self._think
