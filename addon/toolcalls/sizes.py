@@ -20,7 +20,10 @@ MOST_CALLS: Final = 500
 MOST_ARGUMENTS: Final = 3 * 1024 * 1024
 """Characters of the arguments of all calls of an answer."""
 MOST_BROKEN: Final = 20_000
-"""Parts of the broken arguments of an answer, which are read in Python."""
+"""Parts of the broken arguments of an answer, and entries in a written call of Python or Gemma, which are read in
+Python."""
+MOST_ESCAPES: Final = 100_000
+"""Backslashes in a string of such a call."""
 MOST_WRITTEN: Final = 100_000
 """Parts of a text that may be a call."""
 MOST_TAGS: Final = 10_000

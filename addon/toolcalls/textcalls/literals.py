@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..mend.lexer import end_of
-from ..sizes import MOST_BROKEN, MOST_WRITTEN, LimitReached, has_more_parts
+from ..sizes import MOST_BROKEN, MOST_ESCAPES
 from ..tools.schema import EVERY_TYPE
 from .known import CutOff, ReadCall, WrittenTools, accepts, put, read, typed, write
 
@@ -60,7 +60,7 @@ class _Bare(str):
 
 def read_python(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The calls of a list, or one a line, behind a head."""
-    reader = _reader(head, known)
+    reader = _Reader(head.string, head.end())
     calls: list[ReadCall] = []
     for written, values, named in reader.calls():
         tool = known.resolve(written.removesuffix(".call") if row.format == "llama3" else written)
@@ -79,7 +79,7 @@ def read_python(row: Row, head: re.Match[str], known: WrittenTools, final: bool)
 
 def read_gemma(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -> tuple[list[ReadCall], int] | None:
     """The object behind a head that names the tool."""
-    tool, reader = known.resolve(head["name"]), _reader(head, known, row)
+    tool, reader = known.resolve(head["name"]), _Reader(head.string, head.end(), row)
     if tool is None:
         return None
     values = reader.value()
@@ -106,14 +106,6 @@ def _untyped(value: Any) -> Any:
     return str(value) if found is None and value != "null" else found
 
 
-def _reader(head: re.Match[str], known: WrittenTools, row: Row | None = None) -> _Reader:
-    text = head.string
-    outside = "".join(text.split(row.param)[::2]) if row else text
-    if not known.in_a_page and (has_more_parts(outside, MOST_BROKEN) or text.count("\\") > MOST_WRITTEN):
-        raise LimitReached  # Python reads each value and each escape.
-    return _Reader(text, head.end(), row)
-
-
 def read_calls(text: str) -> list[PythonCall]:
     """The calls of a list or of a sequence of statements, each may be inside `print(…)`. Raises ValueError."""
     reader = _Reader(text, 0)
@@ -138,6 +130,8 @@ def decode_string(literal: str) -> str:
     literal = literal[literal[0] in "rRuU" :]
     marks = 3 if literal[:3] in ('"""', "'''") else 1
     inside = literal[marks:-marks]
+    if inside.count("\\") > MOST_ESCAPES:
+        raise ValueError
     return inside if raw or "\\" not in inside else _ESCAPE.sub(_character, inside)
 
 
@@ -171,6 +165,8 @@ class _Reader:
     at: int
     row: Row | None = None
     """That of Gemma's format; None for Python."""
+    entries: int = 0
+    """How many entries of lists and objects, and arguments of calls, were read."""
 
     def __post_init__(self) -> None:
         self.at = end_of(_SPACE, self.text, self.at)
@@ -199,6 +195,9 @@ class _Reader:
         while not self._took_mark(bracket):
             if not comma:
                 raise self._misfit()
+            self.entries += 1
+            if self.entries > MOST_BROKEN:
+                raise ValueError
             yield
             comma = self._took_mark(",")
 
