@@ -7,6 +7,7 @@ counts, if the answer has nothing else. The reasoning itself passes at once.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 
 from .mend.finish import Finish
 from .parts import Other, Part, Slot, Text
@@ -154,7 +155,7 @@ class AnswerText:
         if not self.examines or not self._sizes.may_search(len(text)):
             return True
         search = self._begun()
-        structure = search.structure.copy()
+        structure = copy(search.structure)
         structure.add(self._waiting.text + text)
         return search.off or not structure.may_begin()
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .wrappers import REASONING, REASONING_OPENER, ROLE, TURN, TURNS, kind
 
 _LINE_KEPT, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
-_MOST_PENDING = 64 * 1024
+_MOST_PENDING = 4096
 _TOKEN = re.compile(rf"`+|{REASONING}|{TURN}")
 _MAY_MATTER = re.compile(
     r"[`\[\]{＜◁⟨‹《【&]|\\<|<(?!/?(?:tool_calls?|function_calls?|tools?|invoke|function)>|[|｜]tool_calls?(?:_begin)?[|｜]>)"
@@ -54,9 +54,8 @@ class Structure:
 
     spoiled: bool = False
     """A call was followed by words, so none behind it counts."""
-    _pending: list[str] = field(default_factory=list)
-    """The text that was not yet taken, and its length."""
-    _size: int = 0
+    _pending: str = ""
+    """The text that was not yet taken."""
     _fence: str = ""
     """The mark of the open fence; with its indentation, and how many fences with a language were opened in it."""
     _indent: int = 0
@@ -105,7 +104,7 @@ class Structure:
 
     def _now(self) -> Structure:
         """The state if the text ended here: a token at its end may still go on."""
-        if self.spoiled or self._other_speaker or _MAY_MATTER.search(self._line, self._searched) is None:
+        if self.spoiled or self._other_speaker:
             return self
         self._examine(whole=False)
         if _MAY_MATTER.search(self._line, self._searched) is None:
@@ -129,19 +128,12 @@ class Structure:
             return True
         return _TEMPLATE.match(line) is not None
 
-    def copy(self) -> Structure:
-        self._take()
-        other = copy(self)
-        other._pending = []
-        return other
-
     # Text that passes
 
     def add(self, text: str) -> None:
         """Keep text that is no call, until somebody asks."""
-        self._pending.append(text)
-        self._size += len(text)
-        if self._size > _MOST_PENDING:
+        self._pending += text
+        if len(self._pending) > _MOST_PENDING:
             self._take()
 
     def end_block(self) -> None:
@@ -166,8 +158,7 @@ class Structure:
         self.spoiled = self.spoiled or not self._think
 
     def _take(self) -> None:
-        pieces = "".join(self._pending).split("\n")
-        self._pending, self._size = [], 0
+        pieces, self._pending = self._pending.split("\n"), ""
         for number, piece in enumerate(pieces):
             if number:
                 self._end_line()
@@ -198,7 +189,7 @@ class Structure:
                 self._above = line.rstrip()[-_LAST:]
                 if not self._fence and ("<" in line or "-->" in line):
                     self._element_line(line)
-                if not self._fence and ROLE.match(line) is not None:
+                if not self._fence:
                     self._note_role(line)
         else:
             self._ticks, self._quote = 0, False
