@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ..mend.lexer import end_of
 from .json_calls import read_json
-from .known import CutOff, ReadCall, WrittenTools
+from .known import SPACE, CutOff, ReadCall, WrittenTools
 from .literals import read_gemma, read_python
 from .minimax import read_arrows, read_elements
 from .tags import read_tags
@@ -29,7 +29,7 @@ may be missing."""
 
 _MAY_BEGIN, _SHORT = re.compile(r"[<\[`\]◁&|]|[;,]\s*+\[?\s*+\Z"), 64
 """The first character of every token, closer and opener, and what may stand between two calls."""
-_SPACE, _NONE = re.compile(r"\s*+"), re.compile(r"(?!)")
+_NONE = re.compile(r"(?!)")
 
 
 @dataclass(slots=True, frozen=True)
@@ -92,7 +92,7 @@ class Row:
     @staticmethod
     def touches_call(text: str, at: int) -> bool:
         """Whether nothing but tokens stands between this place and the head of a call."""
-        return OPENER.match(text, end_of(_SPACE, text, skip_tokens(text, at)[0])) is not None
+        return OPENER.match(text, end_of(SPACE, text, skip_tokens(text, at)[0])) is not None
 
 
 def is_special(opener: str) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from ..mend.lexer import end_of
 from ..sizes import MOST_CALLS, LimitReached
 from .formats import OPENER, WEAK, Row, behind_section, may_begin, rows_at
-from .known import CutOff, ReadCall, WrittenTools
+from .known import SPACE, CutOff, ReadCall, WrittenTools
 from .tokens import skip_tokens
 from .wrappers import REASONING_END
 
@@ -24,7 +24,6 @@ _HOPELESS = re.compile(r"(?<=>>>)[\s>]|\s*+[^\s\w{\[<`\"'=:(\\>|\]]")
 _MAY_CLOSE = re.compile(r"[>\]})`]")
 """The last character of every closer."""
 _BRACKET, _LONGEST_CLOSER = r"[}\])]", 96
-_SPACE = re.compile(r"\s*+")
 
 
 @dataclass(slots=True, frozen=True)
@@ -135,7 +134,7 @@ class Held:
         self._other_speaker = self._other_speaker or other_speaker
         last = self.done[-1]
         self.done[-1] = replace(last, raw=last.raw + text[self._at : end])
-        self._at, at = end, end_of(_SPACE, text, end)
+        self._at, at = end, end_of(SPACE, text, end)
         if at == len(text):
             return False
         if not final and may_begin(text[at : at + 256]):
@@ -151,7 +150,7 @@ class Held:
 
     def _read_one(self, text: str, final: bool) -> tuple[list[ReadCall], int, str]:
         """The call, or the list of calls, that begins here behind its wrappers; where it ends, and its format."""
-        begin = at = end_of(_SPACE, text, self._at) if self.done else self._at
+        begin = at = end_of(SPACE, text, self._at) if self.done else self._at
         cut, matched, broken = False, False, self.done != []
         rows = [*(WEAK if self._weak and not self.done else ()), *rows_at(text, at)]
         while True:

@@ -16,7 +16,7 @@ from ..mend import strict
 from ..mend.lexer import end_of, next_quote
 from ..mend.names import tool_that_fits
 from ..reasons import Refusal
-from .known import CutOff, ReadCall, WrittenTools, accepts, put
+from .known import SPACE, CutOff, ReadCall, WrittenTools, accepts, put
 from .literals import decode_string as decode_python
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ TYPES = ("", "function", "function_call", "tool", "tool_call", "tool_use", "cust
 _ITS_WORDS = {"type": TYPES, "role": ("", "assistant", "model")}
 _QUOTES = "\"'"
 _STRUCTURE = re.compile(r"[\"'{}\[\]<`]")
-_SPACE = re.compile(r"\s*+")
 _BETWEEN, _COLON = re.compile(r"[\s,;]*+"), re.compile(r"\s*+:\s*+")
 _BARE = re.compile(r"[^,}\]\s]*+")
 _KEY = re.compile(r"""[^\s:,{}\[\]"']++""")
@@ -51,7 +50,7 @@ def read_json(row: Row, head: re.Match[str], known: WrittenTools, final: bool) -
         return None
     calls: list[ReadCall] = []
     while True:
-        begin, at = at, end_of(_FENCE if written is None and "`" not in row.end else _SPACE, text, at)
+        begin, at = at, end_of(_FENCE if written is None and "`" not in row.end else SPACE, text, at)
         if written is not None and row.closer.match(text, at):
             found, end = [(written, "{}")], at
         else:
@@ -187,7 +186,7 @@ def _followed(text: str, at: int, stop: re.Pattern[str], final: bool, outer: boo
 def _string_end(text: str, at: int, stop: re.Pattern[str], final: bool) -> int:
     quote = text[at]
     while (at := next_quote(text, at + 1, quote)) >= 0:
-        behind = end_of(_SPACE, text, at + 1)
+        behind = end_of(SPACE, text, at + 1)
         if behind == len(text) and not final:
             break
         if behind == len(text) or text[behind] in ",:}]" or stop.match(text, behind):

@@ -19,6 +19,7 @@ from ..tools.schema import ARRAY, EVERY_TYPE, NULL, OBJECT, STRING
 ReadCall = tuple[Tool | None, str]
 """The tool, None if no declared one is meant, and the arguments as JSON text."""
 
+SPACE = re.compile(r"\s*+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 

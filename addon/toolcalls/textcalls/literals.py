@@ -10,14 +10,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ..mend.lexer import end_of
 from ..sizes import MOST_BROKEN, MOST_ESCAPES
 from ..tools.schema import EVERY_TYPE
-from .known import CutOff, ReadCall, WrittenTools, accepts, put, read, typed, write
+from .known import SPACE, CutOff, ReadCall, WrittenTools, accepts, put, read, typed, write
 
 if TYPE_CHECKING:
     from .formats import Row
@@ -40,9 +39,14 @@ _CALL, _KEYWORD = re.compile(rf"(?P<print>print\s*+\(\s*+)?{_NAME}\(\s*+"), re.c
 _MAY_BE_CALL = re.compile(rf"{_NAME}(?:\(|\Z)")
 _MAY_GO_ON = re.compile(rf"[rRuU]?[\"']|-|\Z|{_NAME}\Z")
 """What may be the beginning of a value, or of a call."""
-_GEMMA_KEY = re.compile(r"(?:<\|\"\|>|<escape>|[\"'])?([\w.$-]{1,128})(?:<\|\"\|>|<escape>|[\"'])?\s*+:\s*+")
-_LONGEST_WORD, _LONGEST_TOKEN = 180, 200
-_SPACE = re.compile(r"\s*+")
+_GEMMA_KEY = re.compile(r"(?:<\|\"\|>|<escape>|[\"'])?(?P<key>[\w.$-]{1,128})(?:<\|\"\|>|<escape>|[\"'])?\s*+:\s*+")
+_GEMMA = re.compile(
+    r"(?:(?P<mark><\|\"\|>|<escape>)(?P<marked>(?s:.*?))(?P=mark)"
+    r'|(?P<quoted>"[^"\\]*+(?>\\(?s:.)[^"\\]*+)*+")'
+    r"|(?P<bare>[^\s,{}\[\]\"'`<][^,{}\[\]\"'`<\n]{0,180}+(?=[,}\]])))\s*+"
+)
+"""Gemma's values that are no list and no object."""
+_LONGEST_TOKEN = 200
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U(00[0-9a-fA-F]{6})|([0-7]{1,3})|([\s\S]))")
 _PLAIN = dict(zip("abfnrtv\\'\"", "\a\b\f\n\r\t\v\\'\"", strict=True))
 _WORDS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
@@ -146,17 +150,6 @@ def _character(match: re.Match[str]) -> str:
     return chr(code)
 
 
-@cache
-def _gemma(mark: str) -> re.Pattern[str]:
-    """Gemma's values that are no list and no object. `mark`: what its strings stand between."""
-    mark = re.escape(mark)
-    return re.compile(
-        rf"(?:{mark}(?P<marked>(?s:.*?)){mark}"
-        r'|(?P<quoted>"[^"\\]*+(?>\\(?s:.)[^"\\]*+)*+")'
-        rf"|(?P<bare>[^\s,{{}}\[\]\"'`<][^,{{}}\[\]\"'`<\n]{{0,{_LONGEST_WORD}}}+(?=[,}}\]])))\s*+"
-    )
-
-
 @dataclass(slots=True)
 class _Reader:
     """Reads a text from `at` on. Raises ValueError where something else stands, CutOff where the text ends."""
@@ -169,7 +162,7 @@ class _Reader:
     """How many entries of lists and objects, and arguments of calls, were read."""
 
     def __post_init__(self) -> None:
-        self.at = end_of(_SPACE, self.text, self.at)
+        self.at = end_of(SPACE, self.text, self.at)
 
     def _took(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         if (found := pattern.match(self.text, self.at)) is not None:
@@ -179,7 +172,7 @@ class _Reader:
     def _took_mark(self, mark: str) -> bool:
         if not self.text.startswith(mark, self.at):
             return False
-        self.at = end_of(_SPACE, self.text, self.at + 1)
+        self.at = end_of(SPACE, self.text, self.at + 1)
         return True
 
     def _misfit(self) -> Exception:
@@ -235,7 +228,7 @@ class _Reader:
             found: dict[str, Any] = {}
             members: list[Any] = []  # of a set
             for _ in self._separated("}"):
-                key = self._key()
+                key = self._scalar(_PYTHON if self.row is None else _GEMMA_KEY)
                 if self.row is None and not self._took_mark(":"):
                     members.append(key)
                 else:
@@ -245,7 +238,7 @@ class _Reader:
             return members or found
         bracket = "]" if self._took_mark("[") else ")" if self.row is None and self._took_mark("(") else ""
         if not bracket:
-            return self._scalar()
+            return self._scalar(_PYTHON if self.row is None else _GEMMA)
         entries: list[Any] = []
         comma = False
         for _ in self._separated(bracket):
@@ -253,16 +246,8 @@ class _Reader:
             comma = self.text.startswith(",", self.at)
         return entries[0] if bracket == ")" and len(entries) == 1 and not comma else entries
 
-    def _key(self) -> Any:
-        """The key of an object, or a member of a set."""
-        if self.row is None:
-            return self._scalar()
-        if (found := self._took(_GEMMA_KEY)) is None:
-            raise self._misfit()
-        return found[1]
-
-    def _scalar(self) -> Any:
-        token = self._took(_PYTHON if self.row is None else _gemma(self.row.param))
+    def _scalar(self, pattern: re.Pattern[str]) -> Any:
+        token = self._took(pattern)
         if token is None or token.lastgroup is None:
             raise self._misfit()
         text = token[token.lastgroup]
@@ -276,6 +261,8 @@ class _Reader:
                 return number
             case "word":
                 return _WORDS[text]
+            case "key":
+                return text
             case "quoted":
                 return json.loads(text, strict=False)
             case "bare":

@@ -170,12 +170,23 @@ class Structure:
                 self._searched -= end - _LINE_KEPT
 
     def _end_line(self) -> None:
-        fence = _FENCE.match(self._line.rstrip()) if 0 < len(self._line) <= _LINE_KEPT else None
+        fence = _FENCE.match(self._line.rstrip()) if len(self._line) <= _LINE_KEPT else None
         if fence is not None and not (self._fence and fence["unseen"]):
             # Whether it is one behind a character that nobody sees is not certain, so nothing closes it.
             mark = fence["mark"] * (_LINE_KEPT if fence["unseen"] else 1)
-            self._fence_line(mark, fence["info"].strip(), fence.start("mark"))
-        elif self._line:
+            indent = fence.start("mark")
+            self._above, self._quote = mark, False
+            if not self._fence:
+                self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
+            elif indent > self._indent + 3 or mark[0] != self._fence[0] or len(mark) < len(self._fence):
+                pass  # it is code
+            elif fence["info"].strip():
+                self._nested += 1
+            elif self._nested:
+                self._nested -= 1
+            else:
+                self._fence = ""
+        else:
             self._examine(whole=True)
             line = self._line
             if len(line) > _LINE_KEPT:
@@ -191,23 +202,7 @@ class Structure:
                     self._element_line(line)
                 if not self._fence:
                     self._note_role(line)
-        else:
-            self._ticks, self._quote = 0, False
         self._line, self._searched = "", 0
-
-    def _fence_line(self, mark: str, info: str, indent: int) -> None:
-        self._above, self._quote = mark, False
-        if not self._fence:
-            self._fence, self._indent, self._nested, self._ticks = mark, indent, 0, 0
-        elif indent > self._indent + 3:
-            pass  # it is code
-        elif mark[0] == self._fence[0] and len(mark) >= len(self._fence):
-            if info:
-                self._nested += 1
-            elif self._nested:
-                self._nested -= 1
-            else:
-                self._fence = ""
 
     def _note_role(self, line: str) -> None:
         role = None if self._think or self._elements else ROLE.match(line)
