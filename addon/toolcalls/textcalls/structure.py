@@ -187,7 +187,8 @@ class Structure:
             else:
                 self._fence = ""
         else:
-            self._examine(whole=True)
+            if _MAY_MATTER.search(self._line, self._searched) is not None:
+                self._examine(whole=True)
             line = self._line
             if len(line) > _LINE_KEPT:
                 line = line[:_LINE_KEPT] + line[-_LAST:]
@@ -200,7 +201,7 @@ class Structure:
                 self._above = line.rstrip()[-_LAST:]
                 if not self._fence and ("<" in line or "-->" in line):
                     self._element_line(line)
-                if not self._fence:
+                if not self._fence and ROLE.match(line) is not None:
                     self._note_role(line)
         self._line, self._searched = "", 0
 
