@@ -49,7 +49,7 @@ def _object(text: str, known: WrittenTools) -> bool | None:
     for member in _MEMBER.finditer(text):
         key, word = member["key"], member["word"]
         if member["colon"] is None:
-            return None if member.end() == len(text) else False
+            return None if member.end() == len(text) and any(each.startswith(key) for each in _KEYS) else False
         if key in NAME_KEYS and word is not None:
             if member["closed"]:
                 return known.resolve(word) is not None
