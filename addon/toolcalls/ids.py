@@ -57,16 +57,12 @@ class Ids:
         chosen, salt = usable, _FRESH_SALT if why else _SALT
         while not chosen or chosen in self._taken:
             self._count += 1
-            digest = self._digest(*why)
+            self._seed = self._seed() if callable(self._seed) else self._seed
+            text = "\0".join((self._seed, str(self._count), *why))
+            digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
             chosen = f"{kind}_{MARK}_{digest[:salt]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
         self._taken.add(chosen)
         return chosen
-
-    def _digest(self, *more: str) -> str:
-        if callable(self._seed):
-            self._seed = self._seed()
-        text = "\0".join((self._seed, str(self._count), *more))
-        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def restore(identity: str) -> str | None:

@@ -61,20 +61,20 @@ class _Mending:
     steps: list[str] = field(default_factory=list)
 
     def run(self, view: View, value: dict[str, Any]) -> ShapeMended:
-        before = self._violations(view, value)
+        before = self.check.violations(view.node, value)
         if not before and not self._has_quiet_defect(value):
             return ShapeMended(value)
         result = self._unwrapped(view, value, before) if before else value
         if result is value:
             result = self._mend(view, value, "", None, 0)
-        if not isinstance(result, dict) or not self.steps or self._violations(view, result) > before:
+        if not isinstance(result, dict) or not self.steps or self.check.violations(view.node, result) > before:
             result = value
         steps = () if result is value else tuple(self.steps)
         return ShapeMended(result, steps, self._stuck(view, result, "", 0) if before else "")
 
     def _stuck(self, view: View, value: Any, path: str, depth: int) -> str:
         """The reason to refuse, if a container is still a string."""
-        if depth > _MAX_DEPTH or not self._violations(view, value):
+        if depth > _MAX_DEPTH or not self.check.violations(view.node, value):
             return ""
         self.check.spend(5)
         inside: Iterable[tuple[View | None, Any, str]] = ()
@@ -110,7 +110,9 @@ class _Mending:
             mended = self._mend(view, inner, "", None, 0)
             if isinstance(mended, dict) and all(name in mended for name in view.required):
                 known = not mended or any(key in view.properties for key in mended)
-                if (view.unions or known) and self._violations(view, mended) <= (0 if view.unions else before):
+                if (view.unions or known) and self.check.violations(view.node, mended) <= (
+                    0 if view.unions else before
+                ):
                     self.steps[mark:] = steps + self.steps[mark:]
                     return mended
             del self.steps[mark:]
@@ -121,7 +123,7 @@ class _Mending:
     def _mend(self, view: View, value: Any, path: str, key: str | None, depth: int) -> Any:
         if depth > _MAX_DEPTH:
             return value
-        before = self._violations(view, value)
+        before = self.check.violations(view.node, value)
         if not before and not self._has_quiet_defect(value):
             return value
         self.check.spend(5 + len(view.parts))
@@ -138,7 +140,7 @@ class _Mending:
             result = self._mend_array(view, value, path, depth)
         else:
             whole = values.integer_in(view, value) if isinstance(value, float) else None
-            if whole is not None and not self._violations(view, whole):
+            if whole is not None and not self.check.violations(view.node, whole):
                 return self._done(whole, "integer from a float", path)
             if before and isinstance(value, str):
                 result = self._mend_string(view, value, path, key, depth)
@@ -148,7 +150,7 @@ class _Mending:
 
     def _kept(self, view: View, value: Any, result: Any, mark: int, most: int = 0) -> Any:
         """The result, if it has at most so many violations; else the value, and none of the steps since `mark`."""
-        if result is value or self._violations(view, result) <= most:
+        if result is value or self.check.violations(view.node, result) <= most:
             return result
         del self.steps[mark:]
         return value
@@ -169,7 +171,7 @@ class _Mending:
             result = self._mend(view.chosen(branch), value, path, key, depth + 1)
             steps = self.steps[mark:]
             del self.steps[mark:]
-            if result is not value and not self._violations(view, result):
+            if result is not value and not self.check.violations(view.node, result):
                 readings.setdefault(equality_key(result), (result, steps))
         if len(readings) == 1:
             result, steps = next(iter(readings.values()))
@@ -223,7 +225,7 @@ class _Mending:
                 break
             self._done(None, change.what, path if change.renames else place)
             content = self._mend(child, change.content, place, change.name, depth + 1)
-            if self._violations(child, content):
+            if self.check.violations(child.node, content):
                 break
             first = change.keys[0]
             result = {
@@ -232,7 +234,7 @@ class _Mending:
                 if name == first or name not in change.keys
             }
         else:
-            if changes and self._violations(view, result) < self._violations(view, value):
+            if changes and self.check.violations(view.node, result) < self.check.violations(view.node, value):
                 return result
         del self.steps[mark:]
         return value
@@ -258,7 +260,7 @@ class _Mending:
         item = value[key]
         if key not in view.properties or key in view.required:
             return False
-        forbidden = self._violations(child, item) > 0
+        forbidden = self.check.violations(child.node, item) > 0
         if item is None:
             if not forbidden:
                 return False
@@ -270,7 +272,7 @@ class _Mending:
             if not by_format:
                 return False
         without = {k: v for k, v in value.items() if k != key}
-        before, after = self._violations(view, value), self._violations(view, without)
+        before, after = self.check.violations(view.node, value), self.check.violations(view.node, without)
         return after < before if forbidden else after <= before
 
     def _mend_array(self, view: View, value: list[Any], path: str, depth: int) -> list[Any]:
@@ -285,7 +287,7 @@ class _Mending:
                 if result is value:
                     result = list(value)
                 result[index] = mended
-        if result is not value and not self._violations(view, [value]) and result != [value]:
+        if result is not value and not self.check.violations(view.node, [value]) and result != [value]:
             del self.steps[mark:]  # the list may as well be the one item of a list of lists
             return value
         return result
@@ -297,9 +299,6 @@ class _Mending:
         if isinstance(value, list):
             return any(map(self._has_quiet_defect, value))
         return isinstance(value, float) and value.is_integer()
-
-    def _violations(self, view: View, value: Any) -> int:
-        return self.check.violations(view.node, value)
 
     def _done(self, value: Any, what: str, path: str) -> Any:
         self.steps.append(f"{what} at `{path}`" if path else what)

@@ -215,7 +215,13 @@ class Search:
         try:
             if held.size > self._measured:
                 self._measured = held.size + held.size // 2
-                if _is_too_much(held.rest):
+                text = held.rest
+                heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
+                if (
+                    has_more_parts(text, MOST_WRITTEN)
+                    or text.count("</") > MOST_TAGS
+                    or next(heads, None) is not None
+                ):
                     raise LimitReached
             held.read(final=calls is not None)
             if calls is None:
@@ -243,12 +249,6 @@ class Search:
             self.held = None
             out.append(passed)
             return rest[reason.end :]
-
-
-def _is_too_much(held: str) -> bool:
-    """Whether more is held than is read."""
-    heads = islice(OPENER_OR_END.finditer(held), _MOST_HEADS, None)
-    return has_more_parts(held, MOST_WRITTEN) or held.count("</") > MOST_TAGS or next(heads, None) is not None
 
 
 def _starts(text: str, at: int) -> Iterator[int]:

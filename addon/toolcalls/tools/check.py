@@ -47,7 +47,9 @@ class Check:
 
     def violations(self, node: Node, value: Any, depth: int = 0) -> int:
         """How often the value violates the schema. `depth`: how many schemas this one is nested in."""
-        self.spend(1)
+        self.work -= 1
+        if self.work < 0:
+            raise Exhausted
         kind = type_of(value)
         if kind not in _CONTAINERS or not value:
             return self._count(node, value, kind, depth)
