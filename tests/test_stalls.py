@@ -16,7 +16,7 @@ import pytest
 from tests.hard_work import OWN, RESPONSES, WIRES, answers, chat, chat_call, frames
 from tests.pace import check_quick, quick
 from tests.splits import cut, cut_at_random, feed
-from toolcalls import waiting
+from toolcalls import payload
 from toolcalls.engine import Response
 from toolcalls.mend.arguments import Finish, Mended, mend_arguments
 from toolcalls.policy import Policy
@@ -441,7 +441,7 @@ def test_calls_in_the_text_are_compared_with_structured_ones_that_are_read_once(
         read.append(arguments)
         return mend_arguments(arguments, finish)
 
-    monkeypatch.setattr(waiting, "mend_arguments", mend_and_count)
+    monkeypatch.setattr(payload, "mend_arguments", mend_and_count)
     text = "".join(HERMES % f'"{at}"' for at in range(60))
     body = b"".join(call(json.dumps({"command": f"a{at}"}), at) for at in range(60)) + said(text)
     answer = Response("chat", read_request(asked()), Policy())

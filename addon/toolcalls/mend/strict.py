@@ -131,9 +131,12 @@ def parsed(text: str, *, lax: bool = False) -> Any:
 def read(text: str, *, lax: bool = False) -> Any:
     """The value of strict JSON text. Raises what `parsed` raises, and `json.JSONDecodeError` if it is no JSON."""
     value = parsed(text, lax=lax)
-    if isinstance(value, json.JSONDecodeError):
+    if not isinstance(value, json.JSONDecodeError):
+        return value
+    try:
         raise value
-    return value
+    finally:
+        del value  # It knows this frame, and the frame must not know it.
 
 
 def read_prefix(text: str, at: int, *, lax: bool = False) -> tuple[Any, int]:

@@ -30,14 +30,18 @@ def _beginning_of(tag: str) -> str:
     return rf"(?:{'|'.join(tag[:size] for size in range(1, len(tag) + 1))})\Z"
 
 
-def _opening(tag: str, inner: str) -> str:
-    """The pattern of a tag. `inner`: what makes it one, behind it; without that group the end has not come yet."""
-    return rf'(?:{tag}{_ATTRIBUTES}(?:>{inner}|(?:"[^"<\n]*+)?\Z)|{_beginning_of(tag)})'
+def _opening(tag: str, before: str, inner: str) -> str:
+    """The pattern of a tag. `inner`: what makes it one, behind it; without that group the end has not come yet.
+
+    `before`: what is asked of the character before, behind the `<` that the search looks for.
+    """
+    name, begun = tag[1:], "|".join(tag[1:size] for size in range(1, len(tag) + 1))
+    return rf'<{before}(?:{name}{_ATTRIBUTES}(?:>{inner}|(?:"[^"<\n]*+)?\Z)|(?:{begun})\Z)'
 
 
-_BLOCK = re.compile(r"(?<![`'\"‘“«])" + _opening(BLOCK_TAG, r"\s*+(?:(?P<inner>\{)|\Z)"))
+_BLOCK = re.compile(_opening(BLOCK_TAG, r"(?<![`'\"‘“«]<)", r"\s*+(?:(?P<inner>\{)|\Z)"))
 """A block right after a quotation mark is quoted as an example."""
-_WRAPPER = re.compile(r"(?<=\n)" + _opening(WRAPPER_TAG, "(?P<inner>)"))
+_WRAPPER = re.compile(_opening(WRAPPER_TAG, r"(?<=\n<)", "(?P<inner>)"))
 _REASONING = re.compile(r'\stype="reasoning"(?:\s|\Z)')
 _MARK = re.compile(r"(?<=\n)(?:<summary>.*?</summary>|> ?)")
 _HALF_MARK = re.compile(
@@ -92,6 +96,10 @@ class Units:
 
     def read(self, start: int, end: int | None = None) -> str:
         units = self._bytes[2 * start : None if end is None else 2 * end]
+        text = units.decode(_CODEC, "surrogatepass")
+        if 2 * len(text) == len(units):
+            return text
+        # A pair of units would be joined.
         wide = bytearray(2 * len(units))
         wide[0::4], wide[1::4] = units[0::2], units[1::2]
         return wide.decode("utf-32-le", "surrogatepass")

@@ -151,7 +151,8 @@ class Search:
                 self._pass(text[at:begin], out)
                 at = begin
                 start = text[at : at + _WEAK_SHOWS_WITHIN]
-                may_be = start and self.structure.may_begin() and may_be_weak(start, self._known)
+                may_be = start and may_be_weak(start, self._known)
+                may_be = may_be if may_be is False or self.structure.may_begin() else False
                 if (may_be is None or not start) and not final and len(start) < _WEAK_SHOWS_WITHIN:
                     self._suffix = text[at:]
                     return False
@@ -217,11 +218,7 @@ class Search:
                 self._measured = held.size + held.size // 2
                 text = held.rest
                 heads = islice(OPENER_OR_END.finditer(text), _MOST_HEADS, None)
-                if (
-                    has_more_parts(text, MOST_WRITTEN)
-                    or text.count("</") > MOST_TAGS
-                    or next(heads, None) is not None
-                ):
+                if has_more_parts(text, MOST_WRITTEN) or text.count("</") > MOST_TAGS or any(heads):
                     raise LimitReached
             held.read(final=calls is not None)
             if calls is None:

@@ -18,15 +18,15 @@ from typing import Final, NamedTuple
 LINE_ENDS: Final = "\x85\u2028\u2029"
 """The characters that `str.splitlines` cuts at, without the control characters, which JSON always escapes."""
 BOM = b"\xef\xbb\xbf"
-_BLANK_LINES = (b"\n\n", b"\n\r\n", b"\n\r", b"\r\r")
+_BLANK_LINES = (b"\n\n", b"\n\r\n", b"\n\r", b"\r\r", b"\r\n\r\n")
 """The ends of bytes whose last line is blank."""
 _HUGE_EVENT = 64 * 1024
 
 _WRAPPED = "data:"
 _MOST_WRAPPERS = 3
 
-# Atomic groups: a CRLF must never be read as two line ends.
-_BLANK_LINE = re.compile(rb"\r\r|(?>\r\n|\n)(?>\r\n|\n|\r)")
+# A CRLF must never be read as two line ends. Each alternative begins with a letter, so the search is quick.
+_BLANK_LINE = re.compile(rb"\r(?:\r|\n(?:\r\n?|\n))|\n(?:\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _COMMENTS = re.compile(rb"(?>(?>:[^\r\n]*+)?+[\r\n])*+\s*+")
 
@@ -57,13 +57,16 @@ def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
 
 def split(block: bytes) -> list[bytes]:
     """Cut a block that ends with a blank line into the bytes of its events."""
+    mark = b"\n\n"
     if block.find(b"\r") >= 0:
-        ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
-        return [block[start:end] for start, end in pairwise(ends) if start < end]
-    if block.find(b"\n\n") == len(block) - 2:
+        mark = b"\r\n\r\n"
+        if not block.count(b"\r") == block.count(b"\n") == block.count(b"\r\n"):
+            ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
+            return [block[start:end] for start, end in pairwise(ends) if start < end]
+    if block.find(mark) == len(block) - len(mark):
         return [block]
     events, start = list[bytes](), 0
-    while (end := block.find(b"\n\n", start) + 2) >= 2:
+    while (end := block.find(mark, start) + len(mark)) >= len(mark):
         events.append(block[start:end])
         start = end
     return [*events, block[start:]] if start < len(block) else events
@@ -72,9 +75,11 @@ def split(block: bytes) -> list[bytes]:
 def read_event(raw: bytes) -> Event:
     """Parse the bytes of one event."""
     line = raw.find(b"\n") + 1 if raw.startswith(b"event: ") else 0
-    if raw.startswith(b"data: ", line) and raw.find(b"\n", line) == len(raw) - 2 and raw.find(b"\r") < 0:
+    end = len(raw) - (2 if line or not raw.endswith(b"\r\n\r\n") else 4)
+    one_line = raw.find(b"\n", line, end) < 0 and raw.find(b"\r", 0, end) < 0
+    if raw.startswith(b"data: ", line) and one_line and raw[end:] in _BLANK_LINES:
         # Long data is decoded without copying its bytes first.
-        data = (raw if len(raw) < _HUGE_EVENT else memoryview(raw))[line + 6 : -2]
+        data = (raw if len(raw) < _HUGE_EVENT else memoryview(raw))[line + 6 : end]
         kind = raw[7 : line - 1].decode("utf-8", "replace") if line else ""
         return Event(raw, str(data, "utf-8", "replace"), kind)
     return _read_lines(raw)
