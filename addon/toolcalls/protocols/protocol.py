@@ -31,6 +31,8 @@ Json = dict[str, Any]
 KEEP_ALIVE_COMMENT: Final = sse.comment(" toolfix holds a tool call until it is complete")
 """Keeps the connection alive if the protocol has no event for that. Some clients count only events, not comments."""
 _MOST_ANSWERS: Final = 500
+_MOST_LEARNT: Final = 64 * 1024
+"""The bytes of an event that others are compared with: to learn from a larger one takes longer than to parse it."""
 
 
 class Failed(Exception):
@@ -194,6 +196,8 @@ class Protocol(Traits, ABC):
 
     def _learn(self, raw: bytes, part: Part, out: list[bytes]) -> None:
         """If an event says nothing but a text, which passed, or a piece of arguments, others may be like it."""
+        if len(raw) > _MOST_LEARNT:
+            return
         if isinstance(part, Text) and out == [raw]:
             self._alike.learn(raw, part.text)
             self.passing = part if self.answers[part.choice].rests else None
