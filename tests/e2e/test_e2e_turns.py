@@ -18,7 +18,7 @@ from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 
-from .stage import CHAT, EVENT_STREAM, Clients, Play, Plays, Start
+from .stage import CHAT, EVENT_STREAM, Clients, Play, Plays, Start, wait_for
 from .talk import SPEECHES, Json, Said, Speech, Strict
 from .test_e2e_recording import recorded
 
@@ -252,7 +252,7 @@ def test_observing_changes_no_request(plays: Plays, start: Start, clients: Clien
     through = start("--set", "toolfix_mode=observe")
     clients.fetch(f"{upstream.url}/observed{CHAT}", through, POISONED)
     assert plays.seen["observed"].body == POISONED
-    assert "would have mended the request: 1 × arguments" in through.output
+    assert wait_for(lambda: "would have mended the request: 1 × arguments" in through.output)
 
 
 def test_the_recording_of_a_mended_request_has_both_and_replays(
