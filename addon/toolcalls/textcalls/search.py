@@ -152,7 +152,8 @@ class Search:
                 at = begin
                 start = text[at : at + _WEAK_SHOWS_WITHIN]
                 may_be = start and may_be_weak(start, self._known)
-                may_be = may_be if may_be is False or self.structure.may_begin() else False
+                if may_be is not False and not self.structure.may_begin():
+                    may_be = False
                 if (may_be is None or not start) and not final and len(start) < _WEAK_SHOWS_WITHIN:
                     self._suffix = text[at:]
                     return False
