@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from .wrappers import REASONING, REASONING_OPENER, ROLE, TURN, TURNS, kind
 
 _LINE_KEPT, _LAST, _LONGEST, _BEFORE, _BEHIND = 160, 80, 256, 8, 48
-_MOST_PENDING = 4096
+_MOST_PENDING = 16 * 1024
 _TOKEN = re.compile(rf"`+|{REASONING}|{TURN}")
 _MAY_MATTER = re.compile(
     r"[`\[\]{＜◁⟨‹《【&]|\\<|<(?!/?(?:tool_calls?|function_calls?|tools?|invoke|function)>|[|｜]tool_calls?(?:_begin)?[|｜]>)"
