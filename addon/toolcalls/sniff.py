@@ -41,8 +41,9 @@ def by_rest(rest: bytes, known: Container[str]) -> str:
     array of events (Gemini), or lines (Ollama)."""
     if marks_in(rest) > MOST_MARKS:
         return CHAT
-    line = rest.lstrip().partition(b"\n")[0]
-    return by_event(rest, known) or _by_text(line, known) or _by_text(rest, known) or CHAT
+    if not rest.lstrip(sse.BOM + b" \t\r\n").startswith((b"{", b"[")):
+        return by_event(rest, known) or CHAT
+    return _by_text(rest, known) or _by_text(rest.lstrip().partition(b"\n")[0], known) or CHAT
 
 
 def _by_text(text: str | bytes, known: Container[str]) -> str:

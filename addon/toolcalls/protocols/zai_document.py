@@ -53,7 +53,6 @@ _FIELDS = {key: re.compile(rf'"{key}"\s*+:\s*+{_STRING}', re.DOTALL) for key in 
 _RESULT = re.compile(r'"result"\s*+:\s*+(null\b|""|)')
 _DECODER = json.JSONDecoder(strict=False)
 _CODEC: Final = "utf-16-le"
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -359,6 +358,4 @@ def _is_high(unit: str) -> bool:
 
 def joined(units: str) -> str:
     """The text with its surrogate pairs joined; a lone surrogate stays."""
-    return (
-        units.encode(_CODEC, "surrogatepass").decode(_CODEC, "surrogatepass") if _SURROGATE.search(units) else units
-    )
+    return units if units.isascii() else units.encode(_CODEC, "surrogatepass").decode(_CODEC, "surrogatepass")

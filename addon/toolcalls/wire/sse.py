@@ -63,10 +63,11 @@ def split(block: bytes) -> list[bytes]:
         if not block.count(b"\r") == block.count(b"\n") == block.count(b"\r\n"):
             ends = [0, *(match.end() for match in _BLANK_LINE.finditer(block)), len(block)]
             return [block[start:end] for start, end in pairwise(ends) if start < end]
-    if block.find(mark) == len(block) - len(mark):
-        return [block]
     events, start = list[bytes](), 0
-    while (end := block.find(mark, start) + len(mark)) >= len(mark):
+    # One character is found much faster than two, and events have few lines.
+    while (end := block.find(mark, block.find(b"\n", start) + 1 - len(mark) // 2) + len(mark)) >= len(mark):
+        if end - start == len(block):
+            return [block]
         events.append(block[start:end])
         start = end
     return [*events, block[start:]] if start < len(block) else events
