@@ -15,6 +15,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from tests.splits import cut
+from toolcalls.engine import Response
+
+READ: Final = 64 * 1024
+"""What mitmproxy reads at a time."""
 TRIES: Final = 4
 """How often a test may be too slow before it fails."""
 _REFERENCE: Final = 0.0011
@@ -31,6 +36,18 @@ def check_quick(took: float, limit: float) -> None:
     allowed = limit * _pace()
     if took > allowed:
         raise TookTooLong(f"{took:.3f} s of processor time, for at most {allowed:.3f}")
+
+
+def feed_timed(answer: Response, body: bytes) -> tuple[bytes, float]:
+    """What the client gets of a body that arrives in reads, and the longest callback in seconds."""
+    out: list[bytes] = []
+    slowest = 0.0
+    for piece in [*cut(body, READ), None]:
+        begin = time.process_time()
+        out += answer.close() if piece is None else answer.feed(piece)
+        slowest = max(slowest, time.process_time() - begin)
+    assert answer.failure is None
+    return b"".join(out), slowest
 
 
 @contextmanager

@@ -6,7 +6,6 @@ The time is that of the processor, in any one callback. A call behind text that 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,8 +13,7 @@ import pytest
 
 from tests import hard_work
 from tests.hard_work import HERMES, WIRES, compact
-from tests.pace import check_quick
-from tests.splits import cut
+from tests.pace import check_quick, feed_timed
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
 from toolcalls.request.request import read_request
@@ -25,8 +23,6 @@ Json = dict[str, Any]
 LONGEST = 0.1
 """Seconds of processor time that one callback may take."""
 SIZE = 4_000_000
-READ = 64 * 1024
-"""What mitmproxy reads at a time."""
 CALL = HERMES % '"ls"'
 
 REPEATED = {
@@ -121,14 +117,7 @@ def _one_event_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
 def answer_of(protocol: str, body: bytes, **asked: Any) -> tuple[Response, bytes, float]:
     """The answer to a body that arrives in reads, what the client gets, and the longest callback in seconds."""
     answer = Response(protocol, read_request({**WIRES[protocol].request, **asked}), Policy())
-    out: list[bytes] = []
-    slowest = 0.0
-    for piece in [*cut(body, READ), None]:
-        before = time.process_time()
-        out += answer.close() if piece is None else answer.feed(piece)
-        slowest = max(slowest, time.process_time() - before)
-    assert answer.failure is None
-    return answer, b"".join(out), slowest
+    return answer, *feed_timed(answer, body)
 
 
 @pytest.mark.parametrize("name", REPEATED)

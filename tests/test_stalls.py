@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from tests.hard_work import OWN, RESPONSES, WIRES, answers, chat, chat_call, frames
-from tests.pace import check_quick, quick
+from tests.pace import READ, check_quick, feed_timed, quick
 from tests.splits import cut, cut_at_random, feed
 from toolcalls import payload
 from toolcalls.engine import Response
@@ -32,8 +32,6 @@ from toolcalls.websocket import ResponsesSocket
 Json = dict[str, Any]
 LONGEST = 0.3
 """Seconds that one callback may take here; on a quiet machine none takes 0.05."""
-READ = 64 * 1024
-"""What mitmproxy reads at a time."""
 
 
 def tool(name: str, **properties: Json) -> Json:
@@ -112,15 +110,8 @@ LIMITED = {
 def test_what_would_take_long_passes_as_it_came_and_is_counted(name: str) -> None:
     body = TOO_MUCH[name]()
     answer = Response("chat", read_request(asked()), Policy())
-    out: list[bytes] = []
-    slowest = 0.0
-    for piece in [*cut(body, READ), None]:
-        before = time.process_time()
-        out += answer.close() if piece is None else answer.feed(piece)
-        slowest = max(slowest, time.process_time() - before)
-    sent = b"".join(out)
+    sent, slowest = feed_timed(answer, body)
     check_quick(slowest, LONGEST)
-    assert answer.failure is None
     assert sent == body or (text_of(sent) == text_of(body) and b"tool_calls" not in sent)
     assert not answer.outcomes and answer.limited == (name in LIMITED)
 
@@ -176,12 +167,7 @@ def test_no_message_of_a_websocket_takes_long(name: str) -> None:
 @pytest.mark.parametrize("name", LONG_CALLS)
 def test_no_part_of_an_answer_of_z_ai_takes_long(name: str) -> None:
     answer = Response("zai", read_request(asked()), Policy())
-    slowest = 0.0
-    for piece in [*cut(answers("zai")[name](), READ), None]:
-        before = time.process_time()
-        answer.close() if piece is None else answer.feed(piece)
-        slowest = max(slowest, time.process_time() - before)
-    assert answer.failure is None
+    _, slowest = feed_timed(answer, answers("zai")[name]())
     check_quick(slowest, LONGEST)
 
 
@@ -192,12 +178,7 @@ HARD_FOR_ONE = [(protocol, name) for protocol, own in OWN.items() for name in ow
 def test_no_part_of_an_answer_of_many_places_takes_long(protocol: str, name: str) -> None:
     """Before their work was counted these took from 0.2 to a second in one callback."""
     answer = Response(protocol, read_request(WIRES[protocol].request, protocol), Policy())
-    slowest = 0.0
-    for piece in [*cut(answers(protocol)[name](), READ), None]:
-        before = time.process_time()
-        answer.close() if piece is None else answer.feed(piece)
-        slowest = max(slowest, time.process_time() - before)
-    assert answer.failure is None
+    _, slowest = feed_timed(answer, answers(protocol)[name]())
     check_quick(slowest, LONGEST)
 
 

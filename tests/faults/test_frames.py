@@ -113,6 +113,17 @@ class Talk:
             self._events = self.wire.events()
 
 
+async def upgraded(stage: Stage, name: str) -> Talk:
+    """A WebSocket through the proxy."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", stage.proxy.port)
+    host = f"127.0.0.1:{stage.upstream.port}"
+    upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
+    key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    writer.write(f"GET http://{host}/{name}/v1/responses HTTP/1.1\r\nhost: {host}\r\n{upgrade}{key}\r\n".encode())
+    assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
+    return Talk(reader, writer, ConnectionType.CLIENT)
+
+
 async def over_websocket(stage: Stage, frames: list[str]) -> list[str]:
     """What the client gets of these messages of the upstream, until the last one."""
     name = f"socket{id(frames)}"
@@ -127,19 +138,13 @@ async def over_websocket(stage: Stage, frames: list[str]) -> list[str]:
         await line.gone()
 
     stage.upstream.plays[name] = play
-    reader, writer = await asyncio.open_connection("127.0.0.1", stage.proxy.port)
-    host = f"127.0.0.1:{stage.upstream.port}"
-    upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
-    key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    writer.write(f"GET http://{host}/{name}/v1/responses HTTP/1.1\r\nhost: {host}\r\n{upgrade}{key}\r\n".encode())
-    assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
-    talk = Talk(reader, writer, ConnectionType.CLIENT)
+    talk = await upgraded(stage, name)
     create = {**json.loads(PROTOCOLS["responses"].request()), "type": "response.create"}
     talk.say(TextMessage(json.dumps(create)))
     got: list[str] = []
     while (text := await talk.hear()) is not None:
         got.append(text)
-    writer.close()
+    talk.writer.close()
     return got
 
 

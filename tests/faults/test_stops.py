@@ -21,7 +21,7 @@ from .client import BROKEN, COMPLETE, Asked
 from .conftest import Start
 from .stage import PATIENCE, Stage
 from .streams import PROTOCOLS, RIGHT, stream
-from .test_frames import Talk, accepting, as_events, messages
+from .test_frames import Talk, accepting, as_events, messages, upgraded
 from .upstream import Line, Play
 
 
@@ -196,14 +196,3 @@ def test_a_websocket_that_is_open_while_the_script_is_reloaded_goes_on_being_men
 
     for turn in stage.run(play()):
         assert arguments("responses", as_events(turn)) == [RIGHT]
-
-
-async def upgraded(stage: Stage, name: str) -> Talk:
-    """A WebSocket through the proxy."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", stage.proxy.port)
-    host = f"127.0.0.1:{stage.upstream.port}"
-    upgrade = "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
-    key = "sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-    writer.write(f"GET http://{host}/{name}/v1/responses HTTP/1.1\r\nhost: {host}\r\n{upgrade}{key}\r\n".encode())
-    assert b" 101 " in await reader.readuntil(b"\r\n\r\n")
-    return Talk(reader, writer, ConnectionType.CLIENT)
