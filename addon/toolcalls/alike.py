@@ -41,47 +41,43 @@ _MAY_MATTER: Final = re.compile(
 _LONG: Final = 256
 """From this size on, looking for each mark in turn takes less time than one pattern for all characters."""
 _VARYING: Final = re.compile(
-    rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?("[^"\\]*"|[0-9]+)'
+    rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?(?:"([^"\\]*)"|([0-9]+))'
 )
 """What may differ between events that are alike."""
-_VALUE: Final = re.compile(rb'"[^"\\]*"|[0-9]+')
-_LONGEST_VALUE: Final = 512
-"""Behind so many bytes the end of a value that varies is no longer looked for."""
+_VALUE: Final = re.compile(rb'[^"\\]*')
 
 
 class Alike:
     """What the last event has around its piece of text or arguments."""
 
-    __slots__ = ("_before", "_begin", "_behind", "_end")
+    __slots__ = ("_begin", "_constants", "_place")
 
     def __init__(self) -> None:
-        self._begin = self._end = b""
-        """What the event begins with, and what comes right behind the piece, up to the first value that varies."""
-        self._before: list[bytes] = []
-        """What stands between the beginning and the piece, each behind such a value."""
-        self._behind: list[bytes] = []
-        """What stands behind the piece, each behind such a value."""
+        self._begin: bytes | None = None
+        """What the event begins with, up to the piece or the first value that varies; None: no event is alike."""
+        self._constants: list[bytes] = []
+        """What stands behind the piece and behind each such value, in their order."""
+        self._place = 0
+        """How many values are before the piece."""
 
     @property
     def varies(self) -> bool:
         """Whether such events differ in more than the piece."""
-        return bool(self._before or self._behind)
+        return len(self._constants) > 1
 
     def learn(self, raw: bytes, piece: str) -> None:
         """An event says nothing but this piece."""
-        self._begin = self._end = b""
-        self._before, self._behind = [], []
+        self._begin = None
         for ascii_only in (False, True):
             literal = dumps(piece, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
-            before, found, behind = raw.partition(literal)
-            if found and literal not in behind:
-                for data, constants in ((before + b'"', self._before), (b'"' + behind, self._behind)):
-                    at = 0
-                    for value in _VARYING.finditer(data):
-                        constants.append(data[at : value.start(1)])
-                        at = value.end(1)
-                    constants.append(data[at:])
-                self._begin, self._end = self._before.pop(0), self._behind.pop(0)
+            begin = raw.find(literal)
+            if begin >= 0 and raw.find(literal, begin + 1) < 0:
+                values = [value.span(value.lastindex or 0) for value in _VARYING.finditer(raw)]
+                cuts = sorted([*values, (begin + 1, begin + len(literal) - 1)])
+                self._place = cuts.index((begin + 1, begin + len(literal) - 1))
+                ends = [*(start for start, _ in cuts[1:]), len(raw)]
+                self._begin = raw[: cuts[0][0]]
+                self._constants = [raw[at:end] for (_, at), end in zip(cuts, ends, strict=True)]
                 return
 
     def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[str], int, bool | None]:
@@ -124,26 +120,21 @@ class Alike:
 
     def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
         """The piece of the event that begins here, and where that event ends; -1 if it is not like the last one."""
-        if not self._begin or not chunk.startswith(self._begin, at):
+        if self._begin is None or not chunk.startswith(self._begin, at):
             return b"", -1
         at += len(self._begin)
-        if self._before:
-            at = _behind_all(self._before, chunk, at)
-        end = chunk.find(self._end, at) if at >= 0 else -1
-        if end < 0:
-            return b"", -1
-        behind = end + len(self._end)
-        return chunk[at:end], _behind_all(self._behind, chunk, behind) if self._behind else behind
-
-
-def _behind_all(constants: list[bytes], chunk: bytes, at: int) -> int:
-    """Where all of these end, with a value in front of each, of which the first begins here; -1 if they do not."""
-    for constant in constants:
-        end = chunk.find(constant, at, at + len(constant) + _LONGEST_VALUE)
-        if end < 0 or not (chunk[at:end].isdigit() or _VALUE.fullmatch(chunk, at, end)):
-            return -1
-        at = end + len(constant)
-    return at
+        piece = b""
+        for number, constant in enumerate(self._constants):
+            end = chunk.find(constant, at)
+            value = chunk[at:end]
+            if number == self._place:
+                piece = value
+            elif not (value.isalnum() or _VALUE.fullmatch(value)):
+                return b"", -1
+            if end < 0:
+                return b"", -1
+            at = end + len(constant)
+        return piece, at
 
 
 def _text_of(piece: bytes) -> str | None:
