@@ -273,7 +273,7 @@ def test_gemini_answers_are_read_in_every_form(form: str) -> None:
                 results(result(identity="a")),
             ],
             [user(), model(made(identity="a")), model({"text": "Hm."}), results(result(identity="a"))],
-            {"repeated message": 1},
+            {"repeated call": 1},
             id="a message twice, with another between",
         ),
     ],

@@ -29,7 +29,6 @@ from .history import (
     object_under,
     objects_in,
     remove,
-    spread,
 )
 
 
@@ -70,18 +69,14 @@ class BlockHistory(History):
         return Said(number, message, who, blocks, calls, results, speaks)
 
     def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
-        """The blocks of a message that stay; results behind a message of the model get one of their own.
+        """As always; results behind a message of the model get a message of their own.
 
         They get none with text in it: MiniMax rejects text behind a result in the same message, and accepts it in the
         next one.
         """
         added = behind.get(id(message))
-        own = [{"role": "user", self.inside: added}] if added else []
-        blocks = message.get(self.inside)
-        if message.get("role") != self.model and blocks and isinstance(blocks, list):
-            blocks[:] = spread(blocks, gone, behind)
-            return [message, *own] if blocks else own
-        return [message, *own]
+        results = [{"role": "user", self.inside: added}] if added else []
+        return super().written(message, gone, {**behind, id(message): results})
 
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         ends = not following or following.get("role") == self.model
@@ -106,28 +101,19 @@ class MessagesHistory(BlockHistory):
         identity = "" if identity.startswith(SERVER_CALLS) else identity
         return PastResult(identity, block, block, message, block, "content")
 
-    def put_before(self, said: Said, blocks: list[Json]) -> None:
-        own = said.content if isinstance(said.content, list) else [{**self.text, "text": said.content}]
-        said.entry["content"] = [*blocks, *own]
-
     def can_stand_alone(self, entry: Any) -> bool:
         """Whether a message may consist of this block alone. Thinking alone is no message."""
         kind = entry.get("type") if isinstance(entry, dict) else None
         return bool(entry.get("text")) if kind == "text" else kind not in (None, *THINKING)
 
-    def drop_empty(self, change: Change) -> None:
-        for said in self.messages:
-            if type(said.content) is not list or len(said.content) < 2:
-                continue
-            empty = [one for one in objects_in(said.content) if one.get("text") == "" and one.get("type") == "text"]
+    def tidy(self, change: Change) -> None:
+        for message in objects_in(self.entries):
+            blocks = objects_in(message.get("content"))
+            empty = [one for one in blocks if one.get("text") == "" and one.get("type") == "text"]
             # If a whole text was a call, the client still keeps its empty block.
-            if empty and any(map(self.can_stand_alone, said.content)):
+            if empty and any(map(self.can_stand_alone, blocks)):
                 change.count("empty text", len(empty))
-                remove(said.content, empty)
-
-    def has_oddities(self) -> bool:
-        ids = [call.id for turn in self.turns for call in turn.calls]
-        return len(set(ids)) < len(ids) or any(one.displaced for turn in self.turns for one in turn.results)
+                remove(message["content"], empty)
 
     def cancelled(self, call: PastCall) -> Json:
         return {"type": "tool_result", "tool_use_id": call.pair, "content": CANCELLED, "is_error": True}
@@ -140,14 +126,11 @@ class MessagesHistory(BlockHistory):
         called = Counter(call.id for turn in self.turns for call in turn.calls)
         repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
         repeated -= change.restored
-        used = set(called)
-        seen: set[str] = set()
         numbers = {old: count(2) for old in repeated}
+        seen: set[str] = set()
 
         def another(old: str) -> str:
-            chosen = next(one for number in numbers[old] if (one := f"{old}_{number}") not in used)
-            used.add(chosen)
-            return chosen
+            return next(one for number in numbers[old] if (one := f"{old}_{number}") not in called)
 
         for turn in self.turns if repeated else ():
             now: dict[str, list[str]] = defaultdict(list)

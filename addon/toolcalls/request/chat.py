@@ -37,9 +37,8 @@ class ChatHistory(History):
             said.calls = [*said.calls, PastCall("", old, old, message, "arguments", takes_result=False)]
         return said
 
-    def drop_empty(self, change: Change) -> None:
-        for said in self.messages:
-            message = said.entry
+    def tidy(self, change: Change) -> None:
+        for message in objects_in(self.entries):
             if message.get("tool_calls") == [] and message.get("content") and message.get("role") != "tool":
                 change.count("empty list of calls")
                 del message["tool_calls"]

@@ -10,7 +10,6 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..mend.strict import read
@@ -119,8 +118,6 @@ class Said:
     results: Sequence[PastResult] = ()
     speaks: bool = True
     """It has words, or anything else that is neither a call nor a result."""
-    is_whole: bool = False
-    """The client sends its reasoning itself, or none can be missing. Set by `History.said`."""
 
     @property
     def words(self) -> str:
@@ -227,14 +224,13 @@ class History(ABC):
 
     # Reasoning
 
-    def said(self) -> list[Said]:
-        """The messages that have to do with reasoning, in their order; none if the server keeps the history."""
-        for said in self.messages:
-            said.is_whole = said.role == "model" and self.is_whole(said)
+    @property
+    def conversation(self) -> list[Said]:
+        """The messages that have to do with reasoning; none if the server keeps the history."""
         return self.messages
 
     def is_whole(self, said: Said) -> bool:
-        """Whether the client sends the reasoning of a message itself, or none can be missing."""
+        """Whether the client sends the reasoning of a message of the model itself, or none can be missing."""
         return has_reasoning(said.entry)
 
     def is_signed(self, call: PastCall) -> bool:
@@ -253,8 +249,10 @@ class History(ABC):
             change.count("reasoning given back")
             self.put_before(said, [*map(read, back.blocks)])
 
-    def put_before(self, said: Said, blocks: list[Json]) -> None:  # noqa: B027
+    def put_before(self, said: Said, blocks: list[Json]) -> None:
         """Put blocks or items of reasoning before everything else of a message."""
+        own = said.content if isinstance(said.content, list) else [{"type": "text", "text": said.content}]
+        said.entry[self.inside] = [*blocks, *own]
 
     # Calls and results in pairs
 
@@ -270,17 +268,17 @@ class History(ABC):
         answered = {result.id for result in turn.results}
         return called == answered and len(called) == len(turn.calls) == len(turn.results) and "" not in called
 
-    def has_oddities(self) -> bool:
-        """Whether there is anything else that this host rejects, besides calls and results without each other."""
-        return False
+    def repeated(self, change: Change) -> list[Json]:
+        """The entries that have the server's id of an earlier one, and are the same."""
+        return []
 
     # Writing
 
     def set_id(self, call: PastCall, identity: str) -> None:
         call.id = call.pair = call.entry[self.id_key] = identity
 
-    def drop_empty(self, change: Change) -> None:  # noqa: B027
-        """Remove what the host rejects because it is empty."""
+    def tidy(self, change: Change) -> None:  # noqa: B027
+        """Remove what the host rejects wherever it is: what is empty, or reasoning of which the rest is gone."""
 
     def give_own_ids(self, change: Change) -> None:  # noqa: B027
         """Give different calls different ids, if the host wants that."""
@@ -293,27 +291,7 @@ class History(ABC):
         """Whether a message may have nothing but this call or block."""
         return True
 
-    def drop(self, copies: list[PastCall], change: Change) -> bool:
-        """Remove copies of calls; returns whether anything was removed.
-
-        Messages of which nothing else is left go too, and those that are there twice in a row.
-        """
-        gone, emptied = {id(call.entry) for call in copies}, []
-        again = {id(after.entry) for one, after in pairwise(self.messages) if copies and same(one.entry, after.entry)}
-        for home in {id(call.home): call.home for call in copies}.values():
-            left = [entry for entry in home[self.inside] if id(entry) not in gone]
-            if id(home) not in again and any(map(self.can_stand_alone, left)):
-                change.count("repeated call", len(home[self.inside]) - len(left))
-                home[self.inside] = left
-            else:
-                emptied.append(home)
-        change.count("repeated message", len(emptied))
-        remove(self.entries, emptied)
-        return bool(copies)
-
-    def rewrite(
-        self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
-    ) -> None:
+    def rewrite(self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]]) -> None:
         """Write the entries without those that are gone, and with results and words of the user behind some of them.
 
         Each by the identity of the entry: for words that of a message or an item.
@@ -335,10 +313,19 @@ class History(ABC):
         self.entries[:] = order[:-1]
 
     def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
-        """A message without what is gone, and the messages with what is added behind it."""
-        return spread([message], gone, behind)
+        """A message without what is gone, if anything is left, and the results behind it."""
+        parts, added = message.get(self.inside), behind.get(id(message), [])
+        if id(message) in gone:
+            return added
+        if isinstance(parts, list):
+            left = spread(parts, gone, behind)
+            if len(left) < len(parts) and not any(map(self.can_stand_alone, left)):
+                return added
+            parts[:] = left
+        return [message, *added]
 
-    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:  # noqa: B027
+    @abstractmethod
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         """Put words of the user behind `order`; without any, `instead` if no host takes that nothing stands there.
 
         `following`: the next message, empty at the end.

@@ -116,14 +116,13 @@ def _run(history: History, change: Change, given: dict[int, GivenBack]) -> None:
     """All passes over a history. What is moved or removed changes the turns, so they are read again."""
     policy = change.policy
     # From the end, because items may be inserted.
-    for said in reversed(history.said() if given else []):
+    for said in reversed(history.messages):
         if said.number in given:
             history.give_back(said, given[said.number], change)
     if given:
         history.read()
     if policy.request:
         add_hints(history.request, change)
-        history.drop_empty(change)
     for turn in history.turns:
         mend_calls(turn, history, change)
         mend_results(turn, history, change)

@@ -18,16 +18,20 @@ _SECOND = "[toolfix] Another result of a call that has one already"
 
 def arrange(history: History, change: Change) -> None:
     """Let every call have its result, and every result its call, where the host wants them."""
-    if all(map(history.is_paired, history.turns)) and not history.has_oddities():
-        return
-    if history.is_complete():
-        if history.drop(_copies(history, change), change):
+    turns, repeated = history.turns, history.repeated(change)
+    ids = [call.id for turn in turns for call in turn.calls if call.id]
+    displaced = any(result.displaced for turn in turns for result in turn.results)
+    is_sound = all(map(history.is_paired, turns)) and len(set(ids)) == len(ids) and not displaced
+    if history.is_complete() and (repeated or not is_sound):
+        copies = _copies(history, change)
+        if copies or repeated:
+            change.count("repeated call", len(copies))
+            change.count("repeated message", len(repeated))
+            history.rewrite({*(id(call.entry) for call in copies), *map(id, repeated)}, {}, {})
             history.read()
         history.give_own_ids(change)
         _pair(history, change)
-    else:
-        # Reasoning without the item that has to follow it goes, whoever keeps the history.
-        history.rewrite(set(), {}, {}, change)
+    history.tidy(change)
 
 
 def _copies(history: History, change: Change) -> list[PastCall]:
@@ -91,7 +95,7 @@ def _pair(history: History, change: Change) -> None:
     change.count("result moved", len(moved))
     left = [result for result in strays if id(result.entry) not in moved]
     words = _words_of(left, answers, set(lacking), change)
-    history.rewrite({*moved, *(id(result.entry) for result in left)}, behind, words, change)
+    history.rewrite({*moved, *(id(result.entry) for result in left)}, behind, words)
 
 
 def _leave_alone(history: History, change: Change) -> set[str]:

@@ -120,9 +120,9 @@ class ReasoningSession:
         support = self.memory.hosts.get((self.host, self.model))
         if support is None or support.refuses or _thinking_is_off(history.request):
             return {}
-        messages = history.said()
+        messages = history.conversation
         of_model = [said for said in messages if said.role == "model"]
-        if not any(not said.is_whole or (support.signs_calls and said.calls) for said in of_model):
+        if not any(not history.is_whole(said) or (support.signs_calls and said.calls) for said in of_model):
             return {}
         conversation = _Conversation(self, history, messages, everywhere=support.everywhere)
         unknown: list[int] = []
@@ -136,11 +136,11 @@ class ReasoningSession:
                 self._give_back(known, said, split, history)
                 split = []
                 continue
-            if not said.is_whole and (said.number > conversation.last_user or said.calls):
+            if not history.is_whole(said) and (said.number > conversation.last_user or said.calls):
                 unknown.append(said.number)
             split = [] if said.calls else [*split, said]
         if self.protocol == "chat":
-            self._fill(unknown, conversation.last_user, of_model, support)
+            self._fill(unknown, conversation.last_user, [one for one in of_model if history.is_whole(one)], support)
         if not support.takes_empty:
             self.given_back = {
                 at: one for at, one in self.given_back.items() if NO_REASONING not in one.fields.values()
@@ -153,8 +153,8 @@ class ReasoningSession:
         `split`: words before it; those that are words of the turn get what they need.
         """
         given, back = GivenBack(), turn.back
-        halves = [half for half in split if not half.is_whole]
-        if back.blocks and not said.is_whole:
+        halves = [half for half in split if not history.is_whole(half)]
+        if back.blocks and not history.is_whole(said):
             # Hosts reject signed thinking if the other blocks are not the same.
             blocks = said.content if isinstance(said.content, list) else None
             uses = sum(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks or ())
@@ -163,7 +163,7 @@ class ReasoningSession:
                 given.blocks = back.blocks
             elif halves and "".join(whole.split()) == "".join(turn.text.split()):
                 self.given_back[halves[0].number] = GivenBack(blocks=back.blocks)
-        elif not said.is_whole:
+        elif not history.is_whole(said):
             given.fields = dict([*back.fields.items()][:1])
         for number, call in enumerate(said.calls):
             identity = str(number) if history.by_number else upstream_id(call.id)
@@ -176,12 +176,12 @@ class ReasoningSession:
                 if (words := half.words.strip()) and words in turn.text:
                     self.given_back[half.number] = GivenBack({key: NO_REASONING})
 
-    def _fill(self, unknown: list[int], last_user: int, of_model: list[Said], support: ReasoningSupport) -> None:
+    def _fill(self, unknown: list[int], last_user: int, whole: list[Said], support: ReasoningSupport) -> None:
         """Give unknown turns the empty text, if the host asked for it or if others of the same turn get theirs."""
         new = (key for number, one in self.given_back.items() if number > last_user for key in one.fields)
         taken = next((key for key in new if key in EMPTY_FIELDS), support.taken)
         # A client that sends reasoning itself knows which messages have none.
-        sends_itself = any(said.is_whole and said.number > last_user for said in of_model)
+        sends_itself = any(said.number > last_user for said in whole)
         name = support.wanted or ("" if sends_itself else taken)
         for number in unknown if name else ():
             if support.wanted or number > last_user:
@@ -197,7 +197,7 @@ class ReasoningSession:
             # A conversation that looks the same must not get the reasoning of another one for this turn.
             turn = AnsweredTurn(unknown=True)
         history = self._history()
-        messages = history.said() if history is not None and turn is not None else []
+        messages = history.conversation if history is not None and turn is not None else []
         if turn is None or history is None or not messages:
             return
         support = self._support()
@@ -235,7 +235,7 @@ class ReasoningSession:
                 support.takes_empty = False
             support.wanted = "reasoning_content" if "reasoning_content" in error else support.wanted
             history = self._history()
-            if index is not None and history is not None and index < _last_user(history.said()):
+            if index is not None and history is not None and index < _last_user(history.conversation):
                 support.everywhere = True
         elif (_NAMES_IT.search(error) and _REFUSES.search(error)) or (
             self.given_back and (_EMPTY_MESSAGE in error or (_NAMES_BLOCK.search(error) and _REFUSES.search(error)))

@@ -8,12 +8,9 @@ a `custom_tool_call` has no JSON.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from itertools import groupby
-
 from ..payload import string_of
 from .change import Change
-from .history import CANCELLED, History, Json, PastCall, PastResult, Said, remove, same
+from .history import CANCELLED, History, Json, PastCall, PastResult, Said, objects_in, remove, same
 
 _OUTPUT = "_output"
 OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -27,9 +24,14 @@ class ResponsesHistory(History):
     id_key = result_id = "call_id"
     part = "input_text"
     results_anywhere = True
+    has_reasoning = False
+    """The item that is read is reasoning, a reference that may mean some, or a call behind either."""
 
     def read_message(self, number: int, message: Json) -> Said:
-        kind, identity = string_of(message.get("type")), message.get("call_id")
+        kind, identity, role = string_of(message.get("type")), message.get("call_id"), message.get("role")
+        # The type of a reference may be omitted.
+        reasons = role is None and kind in ("reasoning", "item_reference", "")
+        self.has_reasoning = reasons or (number > 0 and self.has_reasoning and kind.endswith("_call"))
         if kind == "function_call" or (kind and type(identity) is str):
             identity = string_of(identity)
             if kind.endswith(_OUTPUT):
@@ -37,37 +39,22 @@ class ResponsesHistory(History):
                 if kind not in _PAIRED:
                     result.pair = ""
                 return Said(number, message, "results", message.get("output"), results=(result,), speaks=False)
-            before = self.messages[-1] if self.messages else None
-            behind_reasoning = before is not None and (
-                before.calls[0].behind_reasoning if before.calls else before.entry.get("type") == "reasoning"
-            )
             key = "arguments" if kind == "function_call" else ""
-            call = PastCall(identity, message, message, message, key, kind in OUTPUTS, behind_reasoning)
+            call = PastCall(identity, message, message, message, key, kind in OUTPUTS, self.has_reasoning)
             return Said(number, message, "model", [], (call,))
-        role = "model" if _is_of_model(message) else string_of(message.get("role"))
-        return Said(number, message, role, message.get("content"), speaks=kind != "reasoning")
+        who = "model" if _is_of_model(message) else string_of(role)
+        return Said(number, message, who, message.get("content"), speaks=kind != "reasoning")
 
     # Reasoning
 
-    def said(self) -> list[Said]:
-        """The user's messages, the outputs and the calls: no other item gets anything back."""
-        found: list[Said] = []
+    @property
+    def conversation(self) -> list[Said]:
         messages = [] if self._is_kept_by_server() else self.messages
-        for of_model, run in groupby(messages, lambda said: said.role == "model"):
-            group = [*run]
-            # The reasoning of the calls is here, or may be meant by a reference, whose type may be omitted.
-            reasons = any(
-                one.entry.get("type") in ("reasoning", "item_reference", "", None) and "role" not in one.entry
-                for one in group
-            )
-            for said in group:
-                if of_model and said.calls and said.calls[0].takes_result:
-                    # A call without a server's id needs no reasoning.
-                    said.is_whole = reasons or not said.entry.get("id")
-                    found.append(said)
-                elif said.role in ("user", "results"):
-                    found.append(said)
-        return found
+        return [one for one in messages if one.role != "model" or any(call.takes_result for call in one.calls)]
+
+    def is_whole(self, said: Said) -> bool:
+        # A call without a server's id needs no reasoning.
+        return said.calls[0].behind_reasoning or not said.entry.get("id")
 
     def put_before(self, said: Said, blocks: list[Json]) -> None:
         self.entries[said.number : said.number] = blocks
@@ -82,70 +69,45 @@ class ResponsesHistory(History):
         refers = any(item.get("type") in ("item_reference", None) and "role" not in item for item in self.entries)
         return not (refers or self._is_kept_by_server())
 
-    def has_oddities(self) -> bool:
-        called = [call.id for turn in self.turns for call in turn.calls]
-        known = [item["id"] for item in self.entries if string_of(item.get("id"))]
-        followed = [*(said.role == "model" for said in self.messages[1:]), False]
-        lost_reasoning = any(
-            said.entry.get("type") == "reasoning" and not by_model
-            for said, by_model in zip(self.messages, followed, strict=False)
-        )
-        return lost_reasoning or len(set(called)) < len(called) or len(set(known)) < len(known)
-
-    def drop(self, copies: list[PastCall], change: Change) -> bool:
-        """The items that have a server's id and repeat an earlier item go too, but for those that are paired."""
-        gone = {id(call.entry) for call in copies}
+    def repeated(self, change: Change) -> list[Json]:
+        """But for the items that are paired."""
         first: dict[str, Json] = {}
-        repeated: list[Json] = []
+        found: list[Json] = []
         for item in self.entries:
             identity, kind = string_of(item.get("id")), string_of(item.get("type"))
             if identity and not (kind in _PAIRED and change.touches(item.get("name"))):
                 if identity in first and same(item, first[identity]):
-                    repeated.append(item)
+                    found.append(item)
                 first.setdefault(identity, item)
-        change.count("repeated call", len(copies))
-        change.count("repeated message", len(repeated))
-        remove(self.entries, [item for item in repeated if item.get("type") == "reasoning"])
-        if copies or repeated:
-            self.rewrite({*gone, *map(id, repeated)}, {}, {}, change)
-        return bool(copies or repeated)
+        return found
 
     def cancelled(self, call: PastCall) -> Json:
         return {"type": OUTPUTS[call.entry["type"]], "call_id": call.pair, "output": CANCELLED}
 
-    def rewrite(
-        self, gone: Set[int], behind: Mapping[int, list[Json]], words: Mapping[int, list[str]], change: Change
-    ) -> None:
-        """Reasoning whose call or message is gone goes too, because servers reject it.
+    # Writing
 
-        Words that would come between reasoning and its item are put before the reasoning.
-        """
-        order: list[Json | str | None] = []
-        """Words of the user as texts, and None for what is gone."""
-        for item in self.entries:
-            said = filter(None, words.get(id(item), ()))
-            order += [None if id(item) in gone else item, *behind.get(id(item), ()), *said]
-        kept: list[Json] = []
-        """From the end."""
-        waiting: list[Json] = []
-        has_item = False
-        """The next item is one that the model made."""
-        for item in reversed(order):
-            if not isinstance(item, dict):
-                # The reasoning before it is not that of an item behind the next reasoning.
-                has_item = has_item and kept[-1].get("type") != "reasoning"
-                content = [{"type": "input_text", "text": item}]
-                if item is not None:
-                    (waiting if has_item else kept).append({"type": "message", "role": "user", "content": content})
-            elif item.get("type") != "reasoning":
-                kept += [*waiting, item]
-                waiting = []
-                has_item = _is_of_model(item)
-            elif has_item or not str(item.get("id")).startswith("rs_"):
-                kept.append(item)
-            else:
-                change.count("reasoning without its item")
-        self.entries[:] = [*kept, *waiting][::-1]
+    def tidy(self, change: Change) -> None:
+        """Servers reject reasoning without the item of the model that it was sent with, right behind it."""
+        lost: list[Json] = []
+        by_model = False
+        for item in reversed(objects_in(self.entries)):
+            if item.get("type") != "reasoning":
+                by_model = _is_of_model(item)
+            elif not by_model and str(item.get("id")).startswith("rs_"):
+                lost.append(item)
+        change.count("reasoning without its item", len(lost))
+        remove(self.entries, lost)
+
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+        """Between reasoning and its item comes nothing; before other reasoning, its item is among what is gone."""
+        place = len(order)
+        while place and order[place - 1].get("type") == "reasoning":
+            place -= 1
+        if following.get("type") == "reasoning":
+            del order[place:]
+        if words:
+            content = [{"type": "input_text", "text": words}]
+            order.insert(place, {"type": "message", "role": "user", "content": content})
 
 
 def _is_of_model(item: Json) -> bool:
