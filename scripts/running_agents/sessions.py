@@ -15,7 +15,6 @@ from pathlib import Path
 
 from tests.upstream import Upstream, write_certificate
 from toolcalls.cli import environment
-from toolcalls.proxy.advice import CA_VARIABLES, NODE
 
 from .broken_calls import CUT, MARK, BrokenCall, Tools
 from .candidates import Candidate
@@ -74,8 +73,7 @@ def play(
             session.prepare(folder / "home")
             environ = {
                 "PATH": programs([candidate]), "HOME": str(folder / "home"), "TERM": "dumb", "LANG": "C.UTF-8",
-                **dict.fromkeys(CA_VARIABLES, str(trusted.bundle)), NODE: str(trusted.node),
-                **session.environ,
+                **trusted, **session.environ,
             }  # fmt: skip
             if toolfix:
                 environ["PYTHONPATH"] = str(ROOT / "addon")

@@ -81,6 +81,37 @@ def test_a_wrong_line_of_many_is_named(command: str, line: dict[str, object], sa
 
 
 @pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["filter", "--report", "calls.json"], "--report"),
+        (["filter", "--request", "recordings/chat/chat-python-dict/request.json"], "--request"),
+        (["filter", "--chunk-size", "3"], "--chunk-size"),
+        (["repair", "--finish", "stop"], "--finish"),
+        (["repair", "--schema", "recordings/chat/chat-python-dict/request.json"], "--schema"),
+    ],
+)
+def test_an_option_for_one_input_is_refused_with_many(words: list[str], option: str) -> None:
+    said = complaint(toolfix(*words, "--jsonl", stdin=b"{}"))
+    assert said == f"toolfix: {option} is for a single input: with --jsonl each line has its own."
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["replay", "/no/such"], 2),
+        (["replay", "README.md", "--update"], 2),
+        (["report", "docs", "-o", "/tmp/never.html"], 2),
+        (["replay", "--no-such-option"], 2),
+        (["no-such-command"], 2),
+        (["filter", "--set", "x"], 2),
+        (["env", "--confdir", "/proc/toolfix"], 1),
+    ],
+)
+def test_every_error_is_a_sentence_of_toolfix(words: list[str], status: int) -> None:
+    assert complaint(toolfix(*words), status).startswith("toolfix: ")
+
+
+@pytest.mark.parametrize(
     ("words", "status", "said"),
     [
         (["run", "--", "true"], 125, "/.mitmproxy/mitmproxy-ca.pem cannot be used (it is damaged: delete it)."),

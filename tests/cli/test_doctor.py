@@ -39,7 +39,7 @@ def test_the_ca(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_proxy_in_a_shell_that_uses_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "_listens", lambda _host, _port: True)
+    monkeypatch.setattr(checks, "_listens", lambda _url: True)
     environ = {"NO_PROXY": "localhost,.corp", "HTTPS_PROXY": "http://127.0.0.1:8080"}
     found = list(checks.port_of_the_proxy(8080, environ))
     assert statuses(found) == ["ok", "wrong"]
@@ -52,7 +52,7 @@ def test_no_proxy_in_a_shell_that_uses_the_proxy(monkeypatch: pytest.MonkeyPatch
 def test_an_existing_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"HTTPS_PROXY": "http://proxy.corp:3128"}
     for answers, status in ((True, "ok"), (False, "wrong")):
-        monkeypatch.setattr(checks, "_listens", lambda _host, _port, answers=answers: answers)
+        monkeypatch.setattr(checks, "_listens", lambda _url, answers=answers: answers)
         assert statuses(list(checks.existing_proxy(environ))) == [status]
     assert statuses(list(checks.existing_proxy({"ALL_PROXY": "socks5://x:1"}))) == ["wrong"]
     assert not list(checks.existing_proxy({"HTTP_PROXY": "http://x:1"}))

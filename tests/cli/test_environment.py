@@ -14,7 +14,7 @@ from tests.upstream import write_certificate
 from toolcalls.cli import environment
 from toolcalls.proxy import advice
 
-TRUST = environment.Trust(Path("/bundle.pem"), Path("/node.pem"))
+TRUST = {**dict.fromkeys(advice.CA_VARIABLES, "/bundle.pem"), advice.NODE: "/node.pem"}
 PROXY = "http://127.0.0.1:4711"
 
 
@@ -85,7 +85,8 @@ def test_the_base_urls_of_reverse_mode_are_as_the_sdks_spell_them() -> None:
     ],
 )
 def test_a_proxy_that_was_there_is_understood(environ: dict[str, str], url: str, credentials: str) -> None:
-    assert environment.upstream_proxy(environ) == (url, credentials)
+    found = environment.upstream_proxy(environ)
+    assert found and (found.url, found.login) == (url, credentials)
 
 
 def test_no_proxy_is_no_proxy_and_a_socks_proxy_is_refused_without_its_password() -> None:
@@ -101,22 +102,24 @@ def test_the_bundle_has_the_roots_the_users_own_cas_and_ours_each_once(tmp_path:
     environ = {"SSL_CERT_FILE": str(company), "PIP_CERT": str(company), "AWS_CA_BUNDLE": "/no/such/file"}
     written = environment.prepare(tmp_path / "out", ours, {**environ, advice.NODE: str(company)})
     roots = environment.system_roots()
-    bundle = environment.certificates(written.bundle.read_bytes())
+    node, combined = (Path(written[name]) for name in (advice.NODE, "SSL_CERT_FILE"))
+    assert {**dict.fromkeys(advice.CA_VARIABLES, str(combined)), advice.NODE: str(node)} == written
+    bundle = environment.certificates(combined.read_bytes())
     assert set(bundle) == {
         *roots,
         *environment.certificates(ours.read_bytes()),
         *environment.certificates(company.read_bytes()),
     }
     assert len(bundle) == len(set(bundle)) == len(set(roots)) + 2
-    assert len(environment.certificates(written.node.read_bytes())) == 2
-    assert b"PRIVATE KEY" not in written.bundle.read_bytes() + written.node.read_bytes()
-    assert written.bundle.stat().st_mode & 0o077 == 0
+    assert len(environment.certificates(node.read_bytes())) == 2
+    assert b"PRIVATE KEY" not in combined.read_bytes() + node.read_bytes()
+    assert combined.stat().st_mode & 0o077 == 0
 
 
 def test_many_first_sessions_at_once_make_one_ca(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         made = list(pool.map(lambda _: environment.prepare(tmp_path, environment.ensure_ca(tmp_path), {}), range(8)))
-    assert len({trust.node.read_bytes() for trust in made}) == 1
+    assert len({Path(trust[advice.NODE]).read_bytes() for trust in made}) == 1
     key = load_pem_private_key((tmp_path / "mitmproxy-ca.pem").read_bytes(), None)
     certificate = x509.load_pem_x509_certificate((tmp_path / environment.CA_FILE).read_bytes())
     assert key.public_key() == certificate.public_key()

@@ -76,6 +76,13 @@ def test_many_at_once_give_what_each_would_have_given_alone() -> None:
     assert base64.b64decode(fourth["body_base64"]) == b"\xff\xfe" and fourth["calls"] == []
 
 
+def test_the_options_of_the_command_hold_for_lines_without_their_own() -> None:
+    entries = [{"body": BEFORE.decode()}, {"body": BEFORE.decode(), "protocol": "chat"}]
+    stdin = "\n".join(map(json.dumps, entries)).encode()
+    other, own = lines(toolfix("filter", "--jsonl", "--protocol", "ollama", stdin=stdin))
+    assert other["calls"] == [] and len(own["calls"]) == 1
+
+
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
     assert "toolfix_mode='x' is not allowed" in complaint(toolfix("filter", "--set", "toolfix_mode=x"))
     assert "has no '='" in complaint(toolfix("filter", "--set", "toolfix_mode"))

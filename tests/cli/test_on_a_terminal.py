@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.terminal import screen_of
-from toolcalls.cli import demo, inputs, main
+from toolcalls.cli import demo, filter, main
 
 ROOT = Path(__file__).parents[2]
 ADDON = ROOT / "addon"
@@ -60,7 +60,7 @@ def test_lines_to_paste_begin_with_the_command_that_was_started() -> None:
         )
         return done.stderr.splitlines()[-1]
 
-    asked = "Error: name the command to run:"
+    asked = "toolfix: name the command to run:"
     assert said("scripts/toolfix") == f"{asked} scripts/toolfix run -- claude"
     assert said(sys.executable, "-m", "toolcalls.cli", PYTHONPATH=str(ADDON)) == f"{asked} toolfix run -- claude"
 
@@ -79,7 +79,7 @@ def test_ctrl_c_ends_it_without_a_word(words: list[str], monkeypatch: pytest.Mon
     def interrupted(*_: object) -> bytes:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inputs, "read_stdin", interrupted)
+    monkeypatch.setattr(filter, "read_stdin", interrupted)
     monkeypatch.setattr(demo, "_play", interrupted)
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, result.output) == (130, "")

@@ -53,8 +53,10 @@ def test_many_at_once_give_a_line_each() -> None:
 
 
 def test_bad_input_is_one_sentence(tmp_path: Path) -> None:
-    assert "line 1 of the input is not JSON" in complaint(toolfix("repair", "--jsonl", stdin=b"{oops\n"))
-    assert 'line 1 of the input has no text under "input"' in complaint(toolfix("repair", "--jsonl", stdin=b"{}\n"))
+    assert "line 1 of the input: it is not JSON" in complaint(toolfix("repair", "--jsonl", stdin=b"{oops\n"))
+    assert 'line 1 of the input: it has no text under "input"' in complaint(
+        toolfix("repair", "--jsonl", stdin=b"{}\n")
+    )
     assert "'/no/such/file': No such file" in complaint(toolfix("repair", "--schema", "/no/such/file"))
     schema = tmp_path / "schema.json"
     schema.write_text("[]")

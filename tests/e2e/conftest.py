@@ -73,12 +73,11 @@ def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iter
     """Start another mitmdump for one test; it has the CA of the session's proxy."""
     started: list[ProxyProcess] = []
 
-    def start(*arguments: str, host: str = "127.0.0.1", **more: Any) -> ProxyProcess:
-        listen = ("--listen-host", host, "--listen-port", "0")
+    def start(*arguments: str, **more: Any) -> ProxyProcess:
         # An option that is set twice is an error of mitmproxy's.
         named = any(word.startswith("toolfix_metrics=") for word in arguments)
         metrics = () if named else ("--set", "toolfix_metrics=loopback")
-        process = ProxyProcess(confdir, (*metrics, *trusting, *arguments), listen=listen, **more)
+        process = ProxyProcess(confdir, (*metrics, *trusting, *arguments), **more)
         process.start()
         started.append(process)
         return process

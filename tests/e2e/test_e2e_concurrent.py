@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.upstream import Upstream, recordings_by_path
+from toolcalls.cli.demo import ask
 from toolcalls.cli.proxy_process import ProxyProcess
-from toolcalls.cli.upstream import ask
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
 
@@ -33,7 +33,7 @@ def test_fifty_answers_at_once_do_not_mix(
 
         def fetch(recording: Recording) -> bytes:
             url = f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}"
-            return ask(proxy.port, url, recording.request or b"{}", proxy.ca)
+            return ask(proxy, url, recording.request or b"{}")
 
         received = list(pool.map(fetch, chosen))
     for recording, got in zip(chosen, received, strict=True):

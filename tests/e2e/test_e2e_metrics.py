@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.upstream import Play, Upstream
+from toolcalls.cli import proxy_process
 
 from .stage import (
     CHAT,
@@ -113,9 +115,10 @@ def test_what_is_held_right_now_is_in_the_numbers(
 
 
 def test_only_this_machine_and_only_the_own_address_is_answered(
-    start: Start, plays: Plays, plain_upstream: Upstream
+    start: Start, plays: Plays, plain_upstream: Upstream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process = start(host="0.0.0.0")
+    monkeypatch.setattr(proxy_process, "listen", lambda port: socket.create_server(("0.0.0.0", port)))
+    process = start()
     assert get(process.port)[0] == 200
     assert get(process.port, host=f"localhost:{process.port}")[0] == 200
     assert get(process.port, f"http://127.0.0.1:{process.port}/metrics")[0] == 200

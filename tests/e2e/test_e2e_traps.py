@@ -186,16 +186,6 @@ def test_an_option_of_ours_that_is_misspelt_ends_mitmdump_too(start: Start) -> N
         start("--set", "toolfix-mode=observe")
 
 
-def test_a_port_in_use_ends_mitmdump_with_its_own_message(
-    confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess
-) -> None:
-    listen = ("--listen-host", "127.0.0.1", "--listen-port", str(proxy.port))
-    second = ProxyProcess(confdir, trusting, listen=listen)
-    with pytest.raises(ProxyFailed, match=r"address already in use|Errno 98|Errno 48"):
-        second.start()
-    assert second.wait(PATIENCE) != 0
-
-
 # Hosts that are not ours
 
 

@@ -13,9 +13,8 @@ from mitmproxy import http
 from mitmproxy.log import LegacyLogEvents
 from mitmproxy.test import tflow
 
-from toolcalls.cli import doctor, main, replay
+from toolcalls.cli import doctor, main, remark, replay
 from toolcalls.cli.doctor import Finding
-from toolcalls.cli.inputs import remark
 from toolcalls.outcome import Outcome
 from toolcalls.proxy import advice
 from toolcalls.proxy.content_view import ViewedResponse, view_text
@@ -122,7 +121,7 @@ def test_samples_of_arguments_are_masked_as_recordings_are(caplog: pytest.LogCap
 
 
 def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcome = Outcome("refused", HOSTILE, HOSTILE, "x" * 1_000_000, HOSTILE, (), HOSTILE)
     view = view_text(ViewedResponse("chat", HOSTILE.encode("utf-8", "replace"), b"after", [outcome]))
@@ -134,9 +133,10 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     assert [bool(VISIBLE.fullmatch(line)) for line in (*session.warnings, *session.reasons)] == [True, True]
     for hostile in (ENCODABLE, HOSTILE):
         remark(hostile)
-        doctor._show(Finding("wrong", hostile, hostile))
-        said = capsys.readouterr()
-        assert all(VISIBLE.fullmatch(line) for line in (said.out + said.err).split("\n"))
+        monkeypatch.setattr(doctor, "checks", lambda *_, hostile=hostile: [Finding("wrong", hostile, hostile)])
+        found = CliRunner().invoke(main, ["doctor", "--no-probe"]).output
+        assert "wrong  Bash" in found
+        assert all(VISIBLE.fullmatch(line) for line in (capsys.readouterr().err + found).split("\n"))
 
 
 def test_recordings_that_somebody_else_made_show_nothing_invisible(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from ..shown import LINE, shown_lines
 
 COMMANDS = {
     "demo": "Play broken answers, and show what an agent gets.",
@@ -38,7 +39,18 @@ def own_name() -> str:
     return os.environ.get("TOOLFIX_STARTED_AS", "toolfix")
 
 
-def sentence_of(error: OSError) -> str:
+def remark(sentence: str) -> None:
+    """Say on stderr what was done. If that cannot be written, the exit status stays that of the work."""
+    try:
+        click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
+    except OSError:
+        # Python must not try it again when it exits.
+        os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+
+
+def sentence_of(error: OSError | click.ClickException) -> str:
+    if isinstance(error, click.ClickException):
+        return error.format_message()
     what = f"{error.filename} cannot be used" if error.filename else "the output cannot be written"
     return f"{what} ({error.strerror or error})."
 
@@ -47,18 +59,27 @@ class _Commands(click.Group):
     """The commands. The file of one is loaded when it is used: loading all takes half a second."""
 
     def main(self, *args: Any, **more: Any) -> Any:
-        """Run a command. An error of the system becomes one sentence; Ctrl-C sets the exit status without a word."""
+        """Run a command. An error becomes one sentence; Ctrl-C sets the exit status without a word."""
         for name in ("stdin", "stdout", "stderr"):
             if getattr(sys, name) is None:
                 # The caller has closed it: nothing can be read there, and no output be written.
                 setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
         try:
-            return super().main(*args, **{"prog_name": own_name(), **more})
+            status = super().main(*args, **{"prog_name": own_name(), **more, "standalone_mode": False})
+        except click.ClickException as error:
+            if isinstance(error, click.UsageError) and error.ctx:
+                click.echo(error.ctx.get_usage(), err=True)
+            remark(sentence_of(error))
+            status = error.exit_code
         except OSError as error:
-            click.echo(f"toolfix: {sentence_of(error)}", err=True)
+            remark(sentence_of(error))
             # The rest of the buffers cannot be written either, and Python must not try it again when it exits.
             os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            sys.exit(1)
+            status = 1
+        sys.exit(status)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args or ["--help"])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -1,16 +1,26 @@
-"""`toolfix demo`: plays recordings through a real proxy on this machine, over loopback only."""
+"""`toolfix demo`: plays recordings through a real proxy on this machine, over loopback only.
+
+Its server, which `toolfix doctor` has too, speaks plain HTTP, but only the proxy knows that: everybody else is told
+an https URL. So a request that arrives has come through the proxy, from a client that trusts mitmproxy's CA.
+"""
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import shutil
+import ssl
 import sys
 import tempfile
-from collections.abc import Sequence
-from itertools import count
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from queue import SimpleQueue
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import click
 
@@ -19,7 +29,6 @@ from ..recording.store import Recording
 from . import inputs, own_name
 from .inputs import spelled
 from .proxy_process import ProxyProcess
-from .upstream import Play, Seen, Upstream, ask
 
 TELLING: Final = {
     "chat-python-dict": "A Python dict instead of JSON",
@@ -70,35 +79,112 @@ def demo(names: tuple[str, ...], listed: bool, everything: bool) -> None:
 
 def _play(recordings: list[Recording], folder: Path) -> int:
     """Play each recording with the options it was recorded with; the number of those with an unexpected result."""
-    by_options: dict[tuple[tuple[str, str], ...], list[Recording]] = {}
+    by_options: dict[tuple[tuple[str, str], ...], list[Recording]] = defaultdict(list)
     for recording in recordings:
-        by_options.setdefault(tuple(recording.options.items()), []).append(recording)
-    numbers, wrong = count(1), 0
+        by_options[tuple(recording.options.items())].append(recording)
     known = {recording.name: recording for recording in recordings}
+    results: list[bool] = []
 
-    def play(seen: Seen) -> Play:
+    def answer(path: str) -> Play:
         """The recording that the first part of the path names, in its original chunks."""
-        recording = known[seen.path.split("/")[1]]
+        recording = known[path.split("/")[1]]
         kind = str(recording.flow.get("content_type") or "text/event-stream")
-        return Play(recording.pieces(), int(recording.flow.get("status", 200)), kind)
+        return Play(recording.pieces(), recording.status, kind)
 
-    with Upstream(play) as upstream:
+    with Upstream(answer) as upstream:
         for options, group in by_options.items():
             # Each recording is a session of its own: reasoning of one must not be given back in the next. mitmproxy
             # takes each option once.
             words = inputs.set_arguments({"toolfix_reasoning": "off", **dict(options)}.items())
             with ProxyProcess(folder, (*words, *upstream.for_proxy)) as proxy:
                 for recording in group:
-                    url = f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}"
-                    received = ask(proxy.port, url, recording.request or b"{}", proxy.ca)
-                    # A request may need earlier refusals or reasoning, which this proxy does not know.
-                    comparable = not (recording.refusals or recording.given_back)
-                    expected = recording.request_after or recording.request or b"{}"
-                    right = received == recording.after
-                    right = right and (upstream.requests[-1].body == expected or not comparable)
-                    wrong += not right
-                    show(next(numbers), recording, right=right)
-    return wrong
+                    results.append(_is_right(recording, proxy, upstream))
+                    show(len(results), recording, right=results[-1])
+    return results.count(False)
+
+
+def _is_right(recording: Recording, proxy: ProxyProcess, upstream: Upstream) -> bool:
+    """Whether the client gets what was recorded, and the upstream the request that was."""
+    request = recording.request or b"{}"
+    url = f"{upstream.url}/{recording.name}{recording.flow.get('path', '/v1/chat/completions')}"
+    received = ask(proxy, url, request)
+    _, sent = upstream.posts.get()
+    # A request may need earlier refusals or reasoning, which this proxy does not know.
+    comparable = not (recording.refusals or recording.given_back)
+    return received == recording.after and (sent == (recording.request_after or request) or not comparable)
+
+
+# The server, and the client
+
+
+class Play(NamedTuple):
+    """An answer. Each chunk is sent in one write."""
+
+    chunks: Sequence[bytes]
+    status: int = 200
+    content_type: str = "application/json"
+
+
+class Upstream(ThreadingHTTPServer):
+    """Inside `with Upstream(answer) as upstream:` it answers requests by their path, on a free loopback port."""
+
+    daemon_threads = True
+
+    def __init__(self, answer: Callable[[str], Play]) -> None:
+        super().__init__(("127.0.0.1", 0), _Connection)
+        self.answer = answer
+        self.posts: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
+        """The path and the body of each POST."""
+        self.url = f"https://localhost:{self.server_port}"
+        mapped = f"|{self.url}|http://localhost:{self.server_port}"
+        self.for_proxy = ("--set", "connection_strategy=lazy", "--map-remote", mapped)
+        """The arguments of the mitmdump that leads to it."""
+        threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Print nothing: an agent that is killed, or bypasses the proxy, breaks its connection."""
+
+
+class _Connection(BaseHTTPRequestHandler):
+    """One request and its answer, which ends with the connection."""
+
+    server: Upstream
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        if self.command == "POST":
+            self.server.posts.put((self.path, body))
+        play = self.server.answer(self.path)
+        self.send_response(play.status)
+        self.send_header("content-type", play.content_type)
+        if play.status >= 400:
+            # As errors of real hosts have it: toolfix reads those that quote a call.
+            self.send_header("content-length", str(sum(map(len, play.chunks))))
+        self.end_headers()
+        for chunk in play.chunks:
+            self.wfile.write(chunk)
+
+    do_GET = do_POST = do_HEAD = do_PUT = do_OPTIONS = _answer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+
+def ask(proxy: ProxyProcess, url: str, body: bytes) -> bytes:
+    """The answer to a POST through the proxy, from a client that trusts nothing but its CA."""
+    target = urlsplit(url)
+    context = ssl.create_default_context(cafile=str(proxy.ca))
+    connection = http.client.HTTPSConnection("127.0.0.1", proxy.port, context=context, timeout=30)
+    connection.set_tunnel(str(target.hostname), target.port)
+    try:
+        connection.request("POST", target.path, body, {"content-type": "application/json"})
+        return connection.getresponse().read()
+    finally:
+        connection.close()
 
 
 # The screen

@@ -2,7 +2,7 @@
 
 Each agent on the PATH is really started, with an empty home, a made-up key and the environment of `toolfix run`, and
 sends its request to a server on this machine. A request that arrives has come through the proxy, and the agent trusts
-mitmproxy's CA (see `upstream.py`).
+mitmproxy's CA (see `demo.py`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Literal
+from urllib.parse import urlsplit
 
 import click
 from cryptography import x509
@@ -33,8 +35,8 @@ from .. import policy
 from ..shown import LINE, shown_lines
 from . import environment, inputs, sentence_of
 from .agents import AGENTS, Agent
-from .proxy_process import ProxyProcess
-from .upstream import Play, Upstream, ask
+from .demo import Play, Upstream, ask
+from .proxy_process import ProxyProcess, listen
 
 _REFUSAL = Play([b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'], 400)
 """An answer after which no agent tries again."""
@@ -81,19 +83,16 @@ def doctor(agent: str | None, port: int, confdir: Path, no_probe: bool, patience
     environ = dict(os.environ)
     wanted = [AGENTS[agent]] if agent else [known for known in AGENTS.values() if shutil.which(known.binary)]
     wrong = 0
-    for find in (checks(environ, confdir, port), () if no_probe else _probes(wanted, environ, confdir, patience)):
-        for finding in find:
-            wrong += finding.status == "wrong"
-            _show(finding)
+    for finding in chain(
+        checks(environ, confdir, port), () if no_probe else _probes(wanted, environ, confdir, patience)
+    ):
+        wrong += finding.status == "wrong"
+        status = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
+        click.echo(f"{status}  {inputs.spelled(shown_lines(finding.what, LINE))}")
+        if finding.fix:
+            click.echo(f"       fix: {inputs.spelled(shown_lines(finding.fix, LINE))}")
     click.echo("1 problem" if wrong == 1 else f"{wrong or 'no'} problems")
     sys.exit(1 if wrong else 0)
-
-
-def _show(finding: Finding) -> None:
-    status = click.style(f"{finding.status:5}", fg=_COLOURS[finding.status])
-    click.echo(f"{status}  {inputs.spelled(shown_lines(finding.what, LINE))}")
-    if finding.fix:
-        click.echo(f"       fix: {inputs.spelled(shown_lines(finding.fix, LINE))}")
 
 
 # What can be seen without starting anything
@@ -127,19 +126,19 @@ def ca(confdir: Path) -> Finding:
 
 def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Found:
     """The port, and whether this shell uses the proxy there for everything."""
-    taken = _listens("127.0.0.1", port)
+    taken = _listens(f"http://127.0.0.1:{port}")
     if environ.get("HTTPS_PROXY", "").rstrip("/") == f"http://127.0.0.1:{port}":
+        uses = f"this shell uses the proxy on port {port}"
         if taken:
-            yield Finding("ok", f"this shell uses the proxy on port {port}, and something listens there")
+            yield Finding("ok", f"{uses}, and something listens there")
         else:
             start = f"toolfix proxy -p {port}   (in another terminal)"
-            yield Finding("wrong", f"this shell uses the proxy on port {port}, but nothing listens there", start)
+            yield Finding("wrong", f"{uses}, but nothing listens there", start)
         for name in filter(environ.get, environment.NO_PROXY):
-            yield Finding(
-                "wrong", f"{name} has {environ[name]}: requests there silently bypass the proxy", f"unset {name}"
-            )
+            bypassed = f"{name} has {environ[name]}: requests there silently bypass the proxy"
+            yield Finding("wrong", bypassed, f"unset {name}")
     elif taken:
-        with socket.create_server(("127.0.0.1", 0)) as unused:
+        with listen(0) as unused:
             free = unused.getsockname()[1]
         what = f"port {port} is taken, by toolfix proxy or another program; toolfix run finds a free one by itself"
         yield Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
@@ -147,9 +146,10 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Found:
         yield Finding("ok", f"port {port} is free for toolfix proxy")
 
 
-def _listens(host: str, port: int) -> bool:
+def _listens(url: str) -> bool:
+    parts = urlsplit(url)
     try:
-        socket.create_connection((host, port), 3).close()
+        socket.create_connection((str(parts.hostname), parts.port or 0), 3).close()
     except OSError:
         return False
     return True
@@ -163,10 +163,8 @@ def existing_proxy(environ: Mapping[str, str]) -> Found:
         yield Finding("wrong", bad.message, unset)
         return
     if upstream:
-        url, _ = upstream
-        parts = environment.split_url(url)
-        what = f"toolfix run goes through the proxy {url} of this shell, which"
-        if _listens(parts.hostname or "", parts.port or 0):
+        what = f"toolfix run goes through the proxy {upstream.url} of this shell, which"
+        if _listens(upstream.url):
             yield Finding("ok", f"{what} answers")
         else:
             yield Finding("wrong", f"{what} does not answer", unset)
@@ -196,7 +194,7 @@ def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, 
             trusted = environment.prepare(Path(folder), environment.ensure_ca(confdir), before)
             with Upstream(lambda _: _REFUSAL) as upstream, ProxyProcess(confdir, upstream.for_proxy) as proxy:
                 try:
-                    ask(proxy.port, f"{upstream.url}/v1/chat/completions", b"{}", trusted.bundle)
+                    ask(proxy, f"{upstream.url}/v1/chat/completions", b"{}")
                     yield Finding("ok", "a request of our own over TLS came through the proxy")
                 except (OSError, http.client.HTTPException) as error:
                     yield Finding("wrong", f"a request through the proxy fails ({error})", "toolfix demo")
@@ -204,10 +202,8 @@ def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, 
                 clean = environment.applied(kept, environment.for_proxy(before, proxy.url, trusted))
                 for agent in wanted:
                     yield _probe(agent, proxy, upstream, clean, Path(folder) / agent.binary, patience)
-    except OSError as error:
+    except (OSError, click.ClickException) as error:
         yield Finding("wrong", sentence_of(error), "mitmdump --version")
-    except click.ClickException as problem:
-        yield Finding("wrong", problem.message, "mitmdump --version")
 
 
 def _probe(
@@ -246,9 +242,8 @@ def _first_post(
 
     Returns the path of that request, "" if there was none, and the last line that the command printed.
     """
-    upstream.requests.clear()
+    upstream.posts = SimpleQueue()
     work.mkdir(parents=True, exist_ok=True)
-    deadline = time.monotonic() + patience
     posted = ""
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(
@@ -256,13 +251,12 @@ def _first_post(
             start_new_session=True,
         )  # fmt: skip
         try:
-            while not posted and time.monotonic() < deadline:
-                time.sleep(0.05)
-                posted = next((seen.path for seen in upstream.requests if seen.method == "POST"), "")
+            with contextlib.suppress(Empty):
+                posted, _ = upstream.posts.get(timeout=patience)
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait(10)
         output.seek(0)
-        lines = [line.strip() for line in output.read().decode("utf-8", "replace").splitlines()]
-    return posted.partition("?")[0], next(filter(None, reversed(lines)), "")
+        lines = output.read().decode("utf-8", "replace").split("\n")
+    return posted.partition("?")[0], next(filter(None, map(str.strip, reversed(lines))), "")

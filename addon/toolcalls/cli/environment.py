@@ -18,9 +18,9 @@ import ssl
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import SplitResult, unquote, urlsplit
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import certifi
 import click
@@ -51,16 +51,15 @@ def original(environ: Mapping[str, str]) -> dict[str, str]:
     return applied(environ, {BEFORE: None, **before})
 
 
-def for_proxy(environ: Mapping[str, str], proxy_url: str, trusted: Trust) -> Changes:
-    """Everything that a client needs to find the proxy and to trust it."""
+def for_proxy(environ: Mapping[str, str], proxy_url: str, trusted: Mapping[str, str]) -> Changes:
+    """Everything that a client needs to find the proxy and to trust it: `trusted` is from `prepare`."""
     # Our proxy reaches what clients would reach directly, except through an outgoing proxy.
     outgoing = any(environ.get(name) for name in HTTPS_PROXIES)
     return {
         **dict.fromkeys(PROXY_VARIABLES, proxy_url),
         **dict.fromkeys(ALL_PROXY),
         **{name: without_loopback(environ.get(name, "")) if outgoing else None for name in NO_PROXY},
-        **dict.fromkeys(CA_VARIABLES, str(trusted.bundle)),
-        NODE: str(trusted.node),
+        **trusted,
         "NODE_USE_ENV_PROXY": "1",
     }
 
@@ -98,34 +97,46 @@ def without_loopback(no_proxy: str) -> str | None:
 # The proxy that the user's environment already names
 
 
-def upstream_proxy(environ: Mapping[str, str]) -> tuple[str, str] | None:
-    """The URL of the proxy that the environment names for HTTPS, if any, and the user name and password for it."""
-    name = next((name for name in HTTPS_PROXIES if environ.get(name)), "")
+_PORTS = {"http": 80, "https": 443}
+
+
+class Server(NamedTuple):
+    """A server that a URL names: its URL without anything behind the port, the path, and the user and password."""
+
+    url: str
+    path: str
+    login: str
+
+
+def server_at(url: str) -> Server | None:
+    """The server of an http or https URL; None if the text is no such URL."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    if parts.scheme not in _PORTS or not parts.hostname:
+        return None
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
+    return Server(f"{parts.scheme}://{host}:{port}", parts.path.rstrip("/"), login)
+
+
+def upstream_proxy(environ: Mapping[str, str]) -> Server | None:
+    """The proxy that the environment names for HTTPS, if any."""
+    name = next(filter(environ.get, HTTPS_PROXIES), "")
     if not name:
         return None
     text = environ[name]
-    parts = split_url(text if "://" in text else f"http://{text}")
     # A word alone is a mistake more often than a host: such a host has a scheme or a port with it.
-    is_word = "." not in parts.netloc and not parts.port and "://" not in text
-    if is_word or not parts.hostname or parts.scheme not in {"http", "https"}:
+    is_word = not re.search(r"[.:]", text)
+    server = None if is_word else server_at(text if "://" in text else f"http://{text}")
+    if server is None:
         raise click.UsageError(
             f"{name} is not the URL of a proxy that toolfix can use, such as http://proxy.example.com:3128. "
             "Unset it, or run toolfix in a shell without it."
         )
-    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    credentials = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
-    return f"{parts.scheme}://{host}:{port}", credentials
-
-
-def split_url(text: str) -> SplitResult:
-    """The parts of a URL; all are empty if the text is not a URL."""
-    try:
-        parts = urlsplit(text)
-        _ = parts.port
-    except ValueError:
-        return urlsplit("")
-    return parts
+    return server
 
 
 # What it must trust
@@ -143,43 +154,27 @@ _KEYCHAINS = ("/System/Library/Keychains/SystemRootCertificates.keychain", "/Lib
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----")
 
 
-@dataclass(slots=True, frozen=True)
-class Trust:
-    """The files that the variables name."""
-
-    bundle: Path
-    node: Path
-
-
 def certificates(pem: bytes) -> list[bytes]:
     return _CERTIFICATE.findall(pem.replace(b"\r\n", b"\n"))
 
 
 def ensure_ca(confdir: Path) -> Path:
     """The file of mitmproxy's CA certificate. If there is none yet, it is made as mitmproxy would make it."""
-    ca = confdir / CA_FILE
-    if ca.is_file():
-        _refuse_damage(confdir / KEY_FILE)
-        return ca
-    confdir.mkdir(mode=0o700, exist_ok=True)
-    # Loaded here, because it takes a quarter of a second and the CA is made only once.
-    from mitmproxy.certs import CertStore
+    ca, key = confdir / CA_FILE, confdir / KEY_FILE
+    if not ca.is_file():
+        confdir.mkdir(mode=0o700, exist_ok=True)
+        # Loaded here, because it takes a quarter of a second and the CA is made only once.
+        from mitmproxy.certs import CertStore
 
-    # Two first sessions at once could leave the key of one with the certificate of the other.
-    with (confdir / ".toolfix-lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        # Not before the lock: another session may be writing the key file, and writes the certificate after it.
-        if (confdir / KEY_FILE).exists():
-            _refuse_damage(confdir / KEY_FILE)
-        CertStore.from_store(confdir, "mitmproxy", 2048)
-    return ca
-
-
-def _refuse_damage(key: Path) -> None:
-    """Raise OSError if the file for mitmproxy's key and certificate does not contain both."""
+        # Two first sessions at once could leave the key of one with the certificate of the other.
+        with (confdir / ".toolfix-lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not key.exists():
+                CertStore.create_store(confdir, "mitmproxy", 2048)
     pem = key.read_bytes()
     if b"PRIVATE KEY-----" not in pem or not certificates(pem):
         raise OSError(errno.EINVAL, "it is damaged: delete it", str(key))
+    return ca
 
 
 def system_roots() -> list[bytes]:
@@ -200,22 +195,25 @@ def _read(path: str) -> list[bytes]:
         return []
 
 
-def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> Trust:
-    """Write the bundle and the file for Node into the folder. The CAs that the user's variables name are kept."""
+def prepare(folder: Path, ca: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Write the CAs into the folder; return the variables that clients take them from, each with its file.
+
+    Node adds its file to its own roots, so only that of the others has the roots of the system. The CAs that the
+    user's variables name are kept.
+    """
     ours = certificates(ca.read_bytes())
     own = [pem for name in CA_VARIABLES for pem in _read(environ.get(name, ""))]
     folder.mkdir(mode=0o700, exist_ok=True)
-    return Trust(
-        bundle=_written(folder / "toolfix-bundle.pem", [*system_roots(), *own, *ours]),
-        node=_written(folder / "toolfix-node.pem", [*_read(environ.get(NODE, "")), *ours]),
-    )
+    bundle = _written(folder / "toolfix-bundle.pem", [*system_roots(), *own, *ours])
+    node = _written(folder / "toolfix-node.pem", [*_read(environ.get(NODE, "")), *ours])
+    return {**dict.fromkeys(CA_VARIABLES, bundle), NODE: node}
 
 
-def _written(path: Path, pems: Sequence[bytes]) -> Path:
+def _written(path: Path, pems: Sequence[bytes]) -> str:
     """The file, written whole or not at all, even if several sessions start at once."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
         file.write(b"\n".join([*dict.fromkeys(pems), b""]))
-    return Path(file.name).replace(path)
+    return str(Path(file.name).replace(path))
 
 
 # The commands
@@ -249,7 +247,8 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
         changes = for_proxy(before, f"http://127.0.0.1:{port}", trusted)
         changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
     fish = (shell or Path(os.environ.get("SHELL", "")).name) == "fish"
-    click.echo("\n".join((_fish if fish else _posix)(name, value) for name, value in changes.items()))
+    for name, value in changes.items():
+        click.echo(_fish(name, value) if fish else _posix(name, value))
 
 
 def _posix(name: str, value: str | None) -> str:

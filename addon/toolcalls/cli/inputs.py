@@ -1,19 +1,15 @@
-"""Input that several commands share: files, JSON lines, `--set`. Bad input gives one sentence and exit status 2."""
+"""Options that several commands share. A bad value gives one sentence and exit status 2."""
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ..policy import BadOption, Policy, check_variables, from_environment, is_ours, make_policy, read_options
-from ..shown import LINE, shown_lines
 from . import own_name
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
@@ -72,22 +68,6 @@ def spelled(line: str) -> str:
     return re.sub(r"\btoolfix(?= (?:run|env|proxy|demo|doctor)\b)", lambda _: own_name(), line)
 
 
-def read_stdin() -> bytes:
-    """All of standard input. On a terminal, say how to end it."""
-    if sys.stdin.isatty():
-        click.echo("Reading from the terminal: paste the text, then press Ctrl-D.", err=True)
-    return sys.stdin.buffer.read()
-
-
-def remark(sentence: str) -> None:
-    """Say on stderr what was done. If that cannot be written, the exit status stays that of the work."""
-    try:
-        click.echo(f"toolfix: {shown_lines(sentence, LINE)}", err=True)
-    except OSError:
-        # Python must not try it again when it exits.
-        os.dup2(os.open(os.devnull, os.O_RDWR), 2)
-
-
 def policy_from(settings: Settings) -> Policy:
     """The policy from the environment and from `--set`, which wins."""
     try:
@@ -115,34 +95,3 @@ def set_arguments(settings: Iterable[tuple[str, str]]) -> list[str]:
 def confdir_of(settings: Settings) -> Path:
     """The directory in which mitmproxy keeps its CA."""
     return Path(dict(settings).get("confdir", DEFAULT_CONFDIR)).expanduser()
-
-
-class BadLine(Exception):
-    """A line of standard input is wrong; the message says why, as the rest of a sentence."""
-
-
-def must(right: bool, otherwise: str) -> None:
-    if not right:
-        raise BadLine(otherwise)
-
-
-def each_line(work: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-    """Read JSON objects, one on each line of standard input, and write a line with what `work` makes of each."""
-    for number, text in enumerate(sys.stdin.buffer, 1):
-        if not text.strip():
-            continue
-        try:
-            entry = _parsed(text)
-            must(isinstance(entry, dict), " is not a JSON object.")
-            line = json.dumps(work(entry), ensure_ascii=False) + "\n"
-        except BadLine as bad:
-            raise click.UsageError(f"line {number} of the input{bad}") from None
-        sys.stdout.buffer.write(line.encode("utf-8", "backslashreplace"))
-        sys.stdout.buffer.flush()
-
-
-def _parsed(text: bytes) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise BadLine(f" is not JSON ({error}).") from None

@@ -1,8 +1,11 @@
-"""Runs mitmdump as a child process. It is started as a file and imports nothing of the rest of the package.
+"""Runs mitmdump as a child process. It is started as a file, which imports nothing of the rest of the package.
 
 Its standard input is a pipe that ends with the parent process, however that happens; then the child ends too.
-Its arguments are passed in the environment, where other users of the machine cannot see them. If the parent hands
-over a socket, clients wait there, and mitmproxy, which takes a second, need not be loaded before the first of them.
+Its arguments are passed in the environment, where other users of the machine cannot see them. The parent hands over a
+socket at which clients wait, so mitmproxy, which takes a second, need not be loaded before the first of them.
+
+The file is also a mitmproxy script for `upstream:` mode, which connects to servers on this machine directly: the
+upstream proxy cannot reach them, and we removed the NO_PROXY that kept clients from asking a proxy for them.
 """
 
 from __future__ import annotations
@@ -18,9 +21,9 @@ from functools import partial
 from typing import Any
 
 VARIABLE = "TOOLFIX_MITMDUMP"
-"""An object with `arguments`, `listener` (a descriptor or null), and `lazy`: whether to wait for the first client."""
-STARTED = "\0listening on "
-"""Begins the line of the output, with the port, that says that mitmproxy has started without an error."""
+"""An object with `arguments`, `listener` (a descriptor), and `lazy`: whether to wait for the first client."""
+STARTED = "\0listening\n"
+"""The line of the output that says that mitmproxy has started without an error."""
 
 
 def end_with_the_parent() -> None:
@@ -33,15 +36,14 @@ def main() -> None:
     threading.Thread(target=end_with_the_parent, daemon=True).start()
     wanted = json.loads(os.environ.pop(VARIABLE))
     sys.argv += wanted["arguments"]
-    if wanted["listener"]:
-        listener = socket.socket(fileno=wanted["listener"])
-        if wanted["lazy"]:
-            select.select([listener], [], [])
-        # mitmproxy takes its clients from this socket.
-        import asyncio
+    listener = socket.socket(fileno=wanted["listener"])
+    if wanted["lazy"]:
+        select.select([listener], [], [])
+    # mitmproxy takes its clients from this socket.
+    import asyncio
 
-        start_server: Any = partial(asyncio.start_server, sock=listener)
-        asyncio.start_server = lambda handle, _host, _port: start_server(handle)  # type: ignore
+    start_server: Any = partial(asyncio.start_server, sock=listener)
+    asyncio.start_server = lambda handle, _host, _port: start_server(handle)  # type: ignore
     from mitmproxy import ctx
     from mitmproxy.addons.errorcheck import ErrorCheck
     from mitmproxy.tools.main import mitmdump
@@ -51,12 +53,31 @@ def main() -> None:
     def started(check: ErrorCheck) -> None:
         """mitmproxy calls this when it listens, if no error was logged until then."""
         finish(check)
-        addons: Any = ctx.master.addons
-        addresses = addons.get("proxyserver").listen_addrs()
-        print(f"{STARTED}{addresses[0][1] if addresses else 0}", flush=True)
+        for word in wanted["arguments"]:
+            if word.partition("=")[0] in ctx.options.deferred:
+                sys.exit(f"unknown option: {word}")
+        print(end=STARTED, flush=True)
 
     ErrorCheck.finish = started  # type: ignore[method-assign]
     sys.exit(mitmdump())
+
+
+def tls_clienthello(data: Any) -> None:
+    """Do not connect to the server first for its certificate: that would go through the upstream proxy."""
+    from toolcalls.proxy.hosts import is_loopback
+
+    address = data.context.server.address
+    if address and is_loopback(address[0]):
+        data.establish_server_tls_first = False
+
+
+def request(flow: Any) -> None:
+    from mitmproxy.connection import Server
+
+    from toolcalls.proxy.hosts import is_loopback
+
+    if is_loopback(flow.request.host):
+        flow.server_conn = Server(address=(flow.request.host, flow.request.port))
 
 
 if __name__ == "__main__":

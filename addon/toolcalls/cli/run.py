@@ -13,64 +13,45 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import click
 
 from ..proxy import session_summary
-from ..proxy.session_summary import Summary
-from . import environment, inputs, sentence_of
+from . import environment, inputs, remark, sentence_of
 from .agents import AGENTS
-from .inputs import Settings, remark, spelled
-from .proxy_process import SCRIPT, ProxyProcess, listen
+from .inputs import Settings, spelled
+from .proxy_process import CHILD, SCRIPT, ProxyProcess
 
 OUR_OWN_FAULT, NOT_EXECUTABLE, NOT_FOUND = 125, 126, 127
 """Exit statuses: if the proxy, not the command, is at fault, as of `timeout` and `env`; and as of a shell."""
 
-LOOPBACK_DIRECT = Path(__file__).with_name("loopback_direct.py")
 SHOWN_SENTENCES = 5
 
 
-def _server(_context: object, _option: object, url: str | None) -> tuple[str, str] | None:
-    """The server behind the reverse proxy, and the path of its base URL."""
-    if url is None:
-        return None
-    parts = environment.split_url(url)
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
+def _server(_context: object, _option: object, url: str | None) -> environment.Server | None:
+    """The server behind the reverse proxy."""
+    server = environment.server_at(url or "")
+    if url is not None and server is None:
         raise click.UsageError(f"--reverse {url!r} is not a URL: write --reverse https://api.openai.com/v1")
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/")
+    return server
 
 
 @dataclass(slots=True, frozen=True)
 class RunOptions:
-    """The options of the command."""
+    """The command line."""
 
+    command: tuple[str, ...]
     record: str | None
     report: Path | None
     observe: bool
     hosts: tuple[str, ...]
-    reverse: tuple[str, str] | None
+    reverse: environment.Server | None
     port: int
     settings: Settings
     verbose: bool
-
-    def check(self) -> None:
-        """Refuse what cannot work, before anything is started."""
-        mode = dict(self.settings).get("toolfix_mode", "observe")
-        if self.observe and mode != "observe":
-            raise click.UsageError(f"--observe and --set toolfix_mode={mode} contradict each other: leave one out.")
-        # click takes the dashes of `--record -- CMD` for the value.
-        if self.record in ("", "--"):
-            raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
-        inputs.check_ours([*self.settings, ("toolfix_hosts", self.all_hosts)])
-
-    @property
-    def all_hosts(self) -> str:
-        """The value of `toolfix_hosts`: what --set names, and what --host adds."""
-        named = [value for name, value in self.settings if name == "toolfix_hosts"]
-        return ",".join([*named, *(f"+{host.lstrip('+')}" for host in self.hosts)])
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -100,151 +81,142 @@ class RunOptions:
 @inputs.SETTINGS
 @click.option("-v", "--verbose", is_flag=True, help="Show the proxy's log, with every call, on stderr.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD…")
-def run(command: tuple[str, ...], **given: object) -> None:
+def run(**given: Any) -> None:
     """Run a command behind the proxy, and say what was mended.
 
     Finds a free port, sets the proxy and CA variables for Node, Python, Rust, Go, curl, git and pip clients, and
     passes on signals and the exit status of the command. If HTTPS_PROXY names a proxy, requests go through it.
     """
-    options = RunOptions(**given)  # type: ignore[arg-type]
-    if not command:
-        raise click.UsageError(spelled("name the command to run: toolfix run -- claude"))
-    options.check()
+    options = RunOptions(**given)
     environ = environment.original(os.environ)
-    way_out = _way_out(options, environ)
+    arguments = [*_settings(options), *_way_out(options.reverse, environ)]
     for number in _PASSED_ON:
         # Until the command is there to get it: `run` ends then, and removes its folder.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
-            status = _run(command, options, environ, way_out, Path(folder))
-    except click.ClickException as problem:
-        remark(problem.message)
-        status = OUR_OWN_FAULT
-    except OSError as error:
-        remark(sentence_of(error))
+            status = _run(options, arguments, environ, Path(folder))
+    except (click.ClickException, OSError) as problem:
+        remark(sentence_of(problem))
         status = OUR_OWN_FAULT
     sys.exit(status)
 
 
-def _run(
-    command: tuple[str, ...], options: RunOptions, environ: dict[str, str], way_out: list[str], folder: Path
-) -> int:
-    confdir = inputs.confdir_of(options.settings)
-    trusted = environment.prepare(folder, environment.ensure_ca(confdir), environ)
-    recorded = Path(options.record).absolute() if options.record else folder / "recorded" if options.report else None
-    summary = folder / "summary"
-    # What cannot be checked here must not fail in the middle of the session.
-    unchecked = any(name != "confdir" and not name.startswith("toolfix_") for name, _ in options.settings)
-    configured = any((confdir / name).exists() for name in ("config.yaml", "config.yml"))
-    with listen(options.port) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        proxy = ProxyProcess(
-            confdir,
-            [*_arguments(options, trusted, recorded), *way_out],
-            environment={session_summary.VARIABLE: str(summary)},
-            sink=sys.stderr.write if options.verbose else lambda _: None,
-            listener=listener,
-            lazy=not (unchecked or configured or recorded or options.verbose),
-        )
-        with proxy:
-            if options.reverse:
-                server, path = options.reverse
-                changes = environment.for_reverse(environ, url, path)
-                base = changes["OPENAI_BASE_URL"]
-                remark(f"{base} forwards to {server}{path}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
-            else:
-                changes = environment.for_proxy(environ, url, trusted)
-            status = _run_command(command, environment.applied(environ, changes))
-    session = session_summary.read(summary)
-    _tell(session, command, options, _places(session, options, recorded), changes)
-    return status
-
-
-# The proxy's command line
-
-
-def _way_out(options: RunOptions, environ: dict[str, str]) -> list[str]:
-    """mitmdump's arguments for where requests go from the proxy."""
-    upstream = environment.upstream_proxy(environ)
-    if options.reverse and upstream:
-        raise click.UsageError(
-            f"--reverse cannot go through the proxy {upstream[0]} of the environment: unset HTTPS_PROXY first."
-        )
-    if options.reverse:
-        return ["--mode", f"reverse:{options.reverse[0]}"]
-    if not upstream:
-        return []
-    url, credentials = upstream
-    login = ["--set", f"upstream_auth={credentials}"] if credentials else []
-    return ["--mode", f"upstream:{url}", "-s", str(LOOPBACK_DIRECT), *login]
-
-
-def _arguments(options: RunOptions, trusted: environment.Trust, recorded: Path | None) -> list[str]:
-    """mitmdump's arguments for our settings and the user's."""
+def _settings(options: RunOptions) -> list[str]:
+    """mitmdump's arguments for our settings and the user's. Refuses what cannot work, before anything is started."""
+    if not options.command:
+        raise click.UsageError(spelled("name the command to run: toolfix run -- claude"))
+    # click takes the dashes of `--record -- CMD` for the value.
+    if options.record in ("", "--"):
+        raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
+    mode = dict(options.settings).get("toolfix_mode", "observe")
+    if options.observe and mode != "observe":
+        raise click.UsageError(f"--observe and --set toolfix_mode={mode} contradict each other: leave one out.")
+    named = [value for name, value in options.settings if name == "toolfix_hosts"]
     ours = {
-        "ssl_verify_upstream_trusted_ca": str(trusted.bundle),
-        "toolfix_record": str(recorded or ""),
-        "toolfix_hosts": options.all_hosts,
+        "toolfix_hosts": ",".join([*named, *(f"+{host.lstrip('+')}" for host in options.hosts)]),
         "toolfix_mode": "observe" if options.observe else "",
         "termlog_verbosity": "debug" if options.verbose else "",
     }
     # Every proxy gets its confdir separately.
     theirs = [setting for setting in options.settings if setting[0] not in {"confdir", "toolfix_hosts"}]
     needed = inputs.unless_set({name: value for name, value in ours.items() if value}, theirs)
+    inputs.check_ours([*needed, *theirs])
     return inputs.set_arguments([*needed, *theirs])
+
+
+def _way_out(reverse: environment.Server | None, environ: Mapping[str, str]) -> list[str]:
+    """mitmdump's arguments for where requests go from the proxy."""
+    upstream = environment.upstream_proxy(environ)
+    if reverse and upstream:
+        raise click.UsageError(
+            f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
+        )
+    if reverse:
+        return ["--mode", f"reverse:{reverse.url}"]
+    if not upstream:
+        return []
+    login = ["--set", f"upstream_auth={upstream.login}"] if upstream.login else []
+    return ["--mode", f"upstream:{upstream.url}", "-s", str(CHILD), *login]
+
+
+def _run(options: RunOptions, arguments: Sequence[str], environ: Mapping[str, str], folder: Path) -> int:
+    confdir = inputs.confdir_of(options.settings)
+    trusted = environment.prepare(folder, environment.ensure_ca(confdir), environ)
+    recorded = Path(options.record or folder / "recorded").absolute()
+    records = bool(options.record or options.report)
+    paths = {"ssl_verify_upstream_trusted_ca": trusted["SSL_CERT_FILE"]}
+    if records:
+        paths["toolfix_record"] = str(recorded)
+    # What cannot be checked here must not fail in the middle of the session.
+    unchecked = any(name != "confdir" and not name.startswith("toolfix_") for name, _ in options.settings)
+    configured = any((confdir / name).exists() for name in ("config.yaml", "config.yml"))
+    proxy = ProxyProcess(
+        confdir,
+        [*inputs.set_arguments(inputs.unless_set(paths, options.settings)), *arguments],
+        port=options.port,
+        environment={session_summary.VARIABLE: str(folder / "summary")},
+        sink=sys.stderr.write if options.verbose else lambda _: None,
+        lazy=not (unchecked or configured or records or options.verbose),
+    )
+    with proxy:
+        if options.reverse:
+            changes = environment.for_reverse(environ, proxy.url, options.reverse.path)
+            base, server = changes["OPENAI_BASE_URL"], options.reverse.url + options.reverse.path
+            remark(f"{base} forwards to {server}; OPENAI_BASE_URL and ANTHROPIC_BASE_URL are set.")
+        else:
+            changes = environment.for_proxy(environ, proxy.url, trusted)
+        status = _run_command(options.command, environment.applied(environ, changes))
+    _tell(session_summary.read(folder / "summary"), options, recorded, changes)
+    return status
 
 
 # What the user is told
 
 
-def _places(session: Summary, options: RunOptions, recorded: Path | None) -> str:
-    """Write the report, and say where the report and the recordings are."""
-    places = []
-    if options.report and recorded:
-        # Loaded here, because it imports the engine, which `run` does not need otherwise.
-        from ..recording.report import write_report
-
-        try:
-            write_report(recorded, options.report)
-            places.append(f"report at {options.report}")
-        except Exception as error:  # A failed report must not change the exit status of the command.
-            remark(f"the report {options.report} could not be written ({error}).")
+def _tell(
+    session: session_summary.Summary, options: RunOptions, recorded: Path, changes: environment.Changes
+) -> None:
+    """Say what was mended, or why there was no answer, and where the report and the recordings are."""
+    places = _write_report(recorded, options.report) if options.report else []
     if options.record:
         places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
-    return ", ".join(places)
-
-
-def _tell(
-    session: Summary, command: Sequence[str], options: RunOptions, places: str, changes: environment.Changes
-) -> None:
-    """Say what was mended, or why there was no answer. After `claude --version` there is nothing to say."""
-    asks_nothing = bool({"-h", "--help", "-v", "-V", "--version"} & set(command))
     sentences = session.warnings[:SHOWN_SENTENCES]
-    summary = "no answer from a model went through the proxy"
     if session.answers:
         summary = session.sentence()
         if session.refused and not (places or options.verbose):
             summary += " (why: run it with -v, or --report calls.html)"
     else:
+        summary = "no answer from a model went through the proxy"
         sentences += session.reasons[:SHOWN_SENTENCES]
-        if not (asks_nothing or session.warnings or options.reverse):
-            sentences += _bypasses(command, changes)
-        if asks_nothing and not (sentences or places):
-            return
-    for sentence in (*sentences, f"{summary}: {places}" if places else summary):
+        if {"-h", "--help", "-v", "-V", "--version"} & set(options.command):
+            # Such a command asks no model, so there is nothing to say.
+            if not (sentences or places):
+                return
+        elif not (session.warnings or options.reverse):
+            sentences += _bypasses(options.command[0], changes)
+    for sentence in (*sentences, ": ".join(filter(None, (summary, ", ".join(places))))):
         remark(sentence)
 
 
-def _bypasses(command: Sequence[str], changes: environment.Changes) -> list[str]:
+def _write_report(recorded: Path, report: Path) -> list[str]:
+    # Loaded here, because it imports the engine, which `run` does not need otherwise.
+    from ..recording.report import write_report
+
+    try:
+        write_report(recorded, report)
+    except Exception as error:  # A failed report must not change the exit status of the command.
+        remark(f"the report {report} could not be written ({error}).")
+        return []
+    return [f"report at {report}"]
+
+
+def _bypasses(command: str, changes: environment.Changes) -> list[str]:
     """How the command may have bypassed the proxy."""
-    for name in environment.NO_PROXY:
-        if changes[name]:
-            return [
-                f"{name} has {changes[name]}: clients bypass the proxy there. Take out what has a model behind it."
-            ]
-    known = AGENTS.get(Path(command[0]).stem)
+    for name in filter(changes.get, environment.NO_PROXY):
+        return [f"{name} has {changes[name]}: clients bypass the proxy there. Take out what has a model behind it."]
+    known = AGENTS.get(Path(command).stem)
     return [f"{known.name} {known.bypass}. This works: {spelled(known.works)}"] if known and known.bypass else []
 
 
@@ -295,31 +267,23 @@ def _terminal_is_ours() -> bool:
 # The proxy alone
 
 WRONG_USAGE = 2
-_WORDY = re.compile(r"-v+|--verb(?:o|os|ose)?")
-"""mitmdump's own meaning of it also prints every request with its headers, keys included, whatever else is set."""
-_PORT = re.compile(r"^--port(?==|$)")
-"""mitmdump's `--listen-port`, under the name that `toolfix run` has for it."""
 _NO_PORT = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): .{0,20}(address already in use|permission denied)")
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
+@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="N", help="The port, instead of 8080.")
+@inputs.SETTINGS
+@click.option("-v", "--verbose", is_flag=True, help="Log every call and mitmproxy's own lines, but no headers.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[MITMDUMP OPTIONS]…")
-def proxy(options: tuple[str, ...]) -> None:
+def proxy(port: int | None, settings: Settings, verbose: bool, options: tuple[str, ...]) -> None:
     """Run the proxy alone, on port 8080 of 127.0.0.1.
 
-    Every option of mitmdump works: --port 9000 (or -p 9000), --mode reverse:https://api.openai.com,
-    --set toolfix_mode=observe. The log has one line for each mended call, and a summary at the end; -v adds
-    mitmproxy's own log, and every call, but no headers.
+    Every option of mitmdump works, such as --mode reverse:https://api.openai.com. The log has one line for each
+    mended call, and a summary at the end.
     """
-    words = [value for option, value in pairwise(options) if option == "--set"]
-    words += [option.removeprefix("--set=") for option in options if option.startswith("--set=")]
-    settings = inputs.read_settings(None, None, words)
     inputs.check_ours(settings)
-    confdir = inputs.confdir_of(settings)
-    ca = environment.ensure_ca(confdir)
-    trusted = environment.prepare(confdir / "toolfix-proxy", ca, environment.original(os.environ))
-    arguments = _proxy_arguments(options, settings, trusted)
+    arguments = _proxy_arguments(port, settings, verbose, options)
     if isinstance(sys.stdout, io.TextIOWrapper):
         # Each line reaches a file or a journal at once.
         sys.stdout.reconfigure(line_buffering=True)
@@ -343,16 +307,22 @@ def proxy(options: tuple[str, ...]) -> None:
     sys.exit(status)
 
 
-def _proxy_arguments(options: Sequence[str], settings: Settings, trusted: environment.Trust) -> list[str]:
+def _proxy_arguments(port: int | None, settings: Settings, verbose: bool, options: Sequence[str]) -> list[str]:
     """mitmdump's arguments: the user's, and ours."""
-    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": str(trusted.bundle)}
-    quiet = [_PORT.sub("--listen-port", option) for option in options if not _WORDY.fullmatch(option)]
-    if len(quiet) < len(options):
+    confdir = inputs.confdir_of(settings)
+    ca = environment.ensure_ca(confdir)
+    trusted = environment.prepare(confdir / "toolfix-proxy", ca, environment.original(os.environ))
+    ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": trusted["SSL_CERT_FILE"]}
+    if port is not None:
+        ours["listen_port"] = str(port)
+    # mitmdump's own --verbose, which may be abbreviated, prints headers too, keys included, whatever else is set.
+    quiet = [option for option in options if not option.startswith("--verb")]
+    if verbose or len(quiet) < len(options):
         ours["termlog_verbosity"] = "debug"
     else:
         # Do not log every connection that opens or closes.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    needed = inputs.set_arguments(inputs.unless_set(ours, settings))
+    needed = inputs.set_arguments([*inputs.unless_set(ours, settings), *settings])
     return ["--listen-host", "127.0.0.1", "-s", str(SCRIPT), *needed, *quiet]
 
 
