@@ -41,43 +41,47 @@ _MAY_MATTER: Final = re.compile(
 _LONG: Final = 256
 """From this size on, looking for each mark in turn takes less time than one pattern for all characters."""
 _VARYING: Final = re.compile(
-    rb'"(?:sequence_number|created_at|obfuscation|candidatesTokenCount|totalTokenCount)": ?(?:"([^"\\]*)"|([0-9]+))'
+    rb'"(?:sequence_number|created_at|obfuscation|p|candidatesTokenCount|totalTokenCount)": ?(?:"([^"\\]*)"|([0-9]+))'
 )
 """What may differ between events that are alike."""
 _VALUE: Final = re.compile(rb'[^"\\]*')
+_NOTHING: Final = b"\0"
+"""What no event begins with."""
 
 
 class Alike:
     """What the last event has around its piece of text or arguments."""
 
-    __slots__ = ("_begin", "_constants", "_place")
+    __slots__ = ("_before", "_begin", "_behind", "_end")
 
     def __init__(self) -> None:
-        self._begin: bytes | None = None
-        """What the event begins with, up to the piece or the first value that varies; None: no event is alike."""
-        self._constants: list[bytes] = []
-        """What stands behind the piece and behind each such value, in their order."""
-        self._place = 0
-        """How many values are before the piece."""
+        self._begin = _NOTHING
+        """What the event begins with, up to the piece or the first value that varies."""
+        self._before: list[bytes] = []
+        """What stands behind each such value before the piece."""
+        self._end = b""
+        """What stands behind the piece, and behind each such value there."""
+        self._behind: list[bytes] = []
 
     @property
     def varies(self) -> bool:
         """Whether such events differ in more than the piece."""
-        return len(self._constants) > 1
+        return bool(self._before or self._behind)
 
     def learn(self, raw: bytes, piece: str) -> None:
         """An event says nothing but this piece."""
-        self._begin = None
+        self._begin = _NOTHING
         for ascii_only in (False, True):
             literal = dumps(piece, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
-            begin = raw.find(literal)
-            if begin >= 0 and raw.find(literal, begin + 1) < 0:
-                values = [value.span(value.lastindex or 0) for value in _VARYING.finditer(raw)]
-                cuts = sorted([*values, (begin + 1, begin + len(literal) - 1)])
-                self._place = cuts.index((begin + 1, begin + len(literal) - 1))
-                ends = [*(start for start, _ in cuts[1:]), len(raw)]
-                self._begin = raw[: cuts[0][0]]
-                self._constants = [raw[at:end] for (_, at), end in zip(cuts, ends, strict=True)]
+            begin = raw.find(literal) + 1
+            if begin and raw.find(literal, begin) < 0:
+                own = (begin, begin + len(literal) - 2)
+                places = sorted([own, *(value.span(value.lastindex or 0) for value in _VARYING.finditer(raw))])
+                ends = [*(start for start, _ in places[1:]), len(raw)]
+                constants = [raw[at:end] for (_, at), end in zip(places, ends, strict=True)]
+                at = places.index(own)
+                self._begin = raw[: places[0][0]]
+                self._before, self._end, self._behind = constants[:at], constants[at], constants[at + 1 :]
                 return
 
     def texts(self, chunk: bytes, line_begun: bool | None) -> tuple[list[str], int, bool | None]:
@@ -120,21 +124,26 @@ class Alike:
 
     def _next(self, chunk: bytes, at: int) -> tuple[bytes, int]:
         """The piece of the event that begins here, and where that event ends; -1 if it is not like the last one."""
-        if self._begin is None or not chunk.startswith(self._begin, at):
+        if not chunk.startswith(self._begin, at):
             return b"", -1
         at += len(self._begin)
-        piece = b""
-        for number, constant in enumerate(self._constants):
-            end = chunk.find(constant, at)
-            value = chunk[at:end]
-            if number == self._place:
-                piece = value
-            elif not (value.isalnum() or _VALUE.fullmatch(value)):
-                return b"", -1
-            if end < 0:
-                return b"", -1
-            at = end + len(constant)
-        return piece, at
+        begin = _behind_all(self._before, chunk, at) if self._before else at
+        end = chunk.find(self._end, begin) if begin >= 0 else -1
+        if end < 0:
+            return b"", -1
+        behind = end + len(self._end)
+        return chunk[begin:end], _behind_all(self._behind, chunk, behind) if self._behind else behind
+
+
+def _behind_all(constants: list[bytes], chunk: bytes, at: int) -> int:
+    """Where all of these end, with a value in front of each, of which the first begins here; -1 if they do not."""
+    for constant in constants:
+        end = chunk.find(constant, at)
+        value = chunk[at:end]
+        if end < 0 or not (value.isalnum() or _VALUE.fullmatch(value)):
+            return -1
+        at = end + len(constant)
+    return at
 
 
 def _text_of(piece: bytes) -> str | None:

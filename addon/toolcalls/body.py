@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container
-from enum import Enum
-from typing import Final
+from typing import Final, Literal
 
 from .mend.mender import Mender
 from .protocols.protocol import Protocol
@@ -31,13 +30,9 @@ _WRAPPED: Final = ("data:", "event:")
 """Servers that forward another server's stream inside their own data lines repeat its field names."""
 
 
-class BodyKind(Enum):
-    UNKNOWN = "nothing but white space so far"
-    EVENTS = "an event stream"
-    LINE = "a line that may be one JSON document"
-    DOCUMENT = "one JSON document"
-    PASSING = "passes unchanged"
-    ENDED = "is swallowed: we ended the answer"
+BodyKind = Literal["unknown", "events", "line", "document", "passing", "ended"]
+"""What the body is: nothing but white space so far, an event stream, a line that may be one JSON document, one JSON
+document; it passes unchanged, or is swallowed because we ended the answer."""
 
 
 class Body:
@@ -58,7 +53,7 @@ class Body:
         self._mender, self._limit, self._decoder = mender, mender.policy.max_held_bytes, decoder(encoding)
         self.outcomes, self.seconds = mender.outcomes, mender.seconds
         # Messages are events, whatever is in them.
-        self._kind = BodyKind.EVENTS if self._framing.event_per_chunk else BodyKind.UNKNOWN
+        self._kind: BodyKind = "events" if self._framing.event_per_chunk else "unknown"
         self._rest = bytearray()
         """Bytes that form no complete event yet, or the document so far."""
         self._looked = 0
@@ -73,12 +68,12 @@ class Body:
     @property
     def holding(self) -> bool:
         """Whether anything is held back right now: a call, the end of a text, a stop reason."""
-        return self._kind is BodyKind.EVENTS and self._protocol.holding
+        return self._kind == "events" and self._protocol.holding
 
     @property
     def holds_call(self) -> bool:
         """Whether a tool call is held back right now."""
-        return self._kind is BodyKind.EVENTS and self._protocol.holds_call
+        return self._kind == "events" and self._protocol.holds_call
 
     @property
     def changed_sent_text(self) -> bool:
@@ -103,10 +98,10 @@ class Body:
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """Take a chunk; the chunks for the client, none of them empty."""
-        if not chunk or self._kind is BodyKind.ENDED:
-            return []
         if self._decoder is None:
             return self._take(chunk)
+        if not chunk or self._kind == "ended":
+            return []
         try:
             data = self._decoder.decode(chunk)
         except Inflated as error:
@@ -129,21 +124,19 @@ class Body:
             out = self._give_up(error)
         kind, rest = self._kind, bytes(self._rest)
         self._rest.clear()
-        if kind in (BodyKind.DOCUMENT, BodyKind.LINE):
+        if kind in ("document", "line"):
             out += self._answer([rest], self._document)
-        elif kind is BodyKind.EVENTS:
+        elif kind == "events":
             out += self._answer([rest], self._end)
         else:
             out += [rest] if rest else []
-        self._kind = BodyKind.ENDED
+        self._kind, self._protocol.passing = "ended", None
         return out
 
     def _take(self, data: bytes) -> list[bytes]:
         """Take decoded bytes."""
         rest, protocol = self._rest, self._protocol
-        if not data or self._kind in (BodyKind.PASSING, BodyKind.ENDED):
-            return [data] if data and self._kind is BodyKind.PASSING else []
-        if protocol.passing is None or len(rest) > _MOST_JOINED:
+        if protocol.passing is None or len(rest) > _MOST_JOINED or not data:
             return self._read(data)
         if rest:
             data = bytes(rest) + data
@@ -166,21 +159,29 @@ class Body:
 
     def _read(self, data: bytes) -> list[bytes]:
         """Take decoded bytes, of which the first event is to be parsed."""
+        if not data or self._kind in ("passing", "ended"):
+            return [data] if data and self._kind == "passing" else []
         rest = self._rest
-        rest += data
+        block: bytes | bytearray = data
+        if rest or self._kind != "events":
+            rest += data
+            block = rest
         try:
-            if self._kind is not BodyKind.EVENTS:
+            if self._kind != "events":
                 self._kind = self._kind_now()
             events: list[bytes] = []
-            end = self._framing.end_of_last_event(rest, self._looked) if self._kind is BodyKind.EVENTS else 0
+            end = self._framing.end_of_last_event(block, self._looked) if self._kind == "events" else 0
             if end > 0:
-                events = self._framing.split(bytes(rest[:end]))
+                events = self._framing.split(bytes(block[:end]))
             # A blank line has at most four bytes, and three of them may have arrived.
-            self._looked = max(0, len(rest) - 3) if end < 0 else 0
+            self._looked = max(0, len(block) - 3) if end < 0 else 0
         except Exception as error:
-            return self._give_up(error)
-        del rest[: max(end, 0)]
-        if self._kind is BodyKind.PASSING:
+            return self._give_up(error, [data] if block is data else [])
+        if block is rest:
+            del rest[: max(end, 0)]
+        else:
+            rest += data[max(end, 0) :]
+        if self._kind == "passing":
             return self._release([])
         out = self._answer(events, self._event) if events else []
         full = self._protocol.tail.size + len(rest) > self._limit
@@ -191,32 +192,32 @@ class Body:
     def _kind_now(self) -> BodyKind:
         """What the body is, by its first byte other than white space; if that may begin lines, by the first line."""
         kind, found = self._kind, _FIRST_BYTE.search(self._rest)
-        if found is not None and kind is BodyKind.UNKNOWN:
+        if found is not None and kind == "unknown":
             if self._framing is not SSE:
                 # Other servers use the path of a protocol of lines too, with any kind of body.
-                kind = BodyKind.LINE if found[0] == b"{" else BodyKind.PASSING
+                kind = "line" if found[0] == b"{" else "passing"
             elif found[0] in (b"{", b"["):
-                kind = BodyKind.DOCUMENT
+                kind = "document"
             else:
                 # A page of HTML, or Amazon's event stream, which is binary and begins with a length.
-                kind = BodyKind.PASSING if found[0] in (b"<", b"\0") else BodyKind.EVENTS
-        if kind is not BodyKind.LINE or b"\n" not in self._rest or b"\n" not in self._rest.lstrip():
+                kind = "passing" if found[0] in (b"<", b"\0") else "events"
+        if kind != "line" or b"\n" not in self._rest or b"\n" not in self._rest.lstrip():
             return kind
         # The first line may be the whole body, or begin a longer document or a stream.
         line, behind = bytes(self._rest).lstrip().split(b"\n", 1)
         if line.strip() == b"{":
-            return BodyKind.DOCUMENT
+            return "document"
         document = self._protocol.is_document(self._framing.read_event(line))
-        return BodyKind.EVENTS if behind.strip() or not document else BodyKind.LINE
+        return "events" if behind.strip() or not document else "line"
 
     def _sniff_rest(self) -> list[bytes]:
         """The body ends, and no event has shown its protocol: what the client gets if the rest does."""
         self._sniffs, rest = False, bytes(self._rest)
-        name = CHAT if self._kind in (BodyKind.PASSING, BodyKind.ENDED) else by_rest(rest, self._others)
+        name = CHAT if self._kind in ("passing", "ended") else by_rest(rest, self._others)
         if name == CHAT:
             return []
         self._rest.clear()
-        self._protocol, self._kind = self._make(name), BodyKind.UNKNOWN
+        self._protocol, self._kind = self._make(name), "unknown"
         self._framing = self._protocol.framing
         return self._take(rest)
 
@@ -302,12 +303,12 @@ class Body:
             self.failure, last = bug, None
         if last is None:
             return self._release(events or [])
-        self._kind = BodyKind.ENDED
+        self._kind, self._protocol.passing = "ended", None
         self._rest.clear()
         return last
 
     def _release(self, events: list[bytes]) -> list[bytes]:
-        self._kind = BodyKind.PASSING
+        self._kind, self._protocol.passing = "passing", None
         tail, rest = self._protocol.tail, bytes(self._rest)
         self._rest.clear()
         parts = tail.drain()
