@@ -68,7 +68,7 @@ class Body:
     @property
     def holding(self) -> bool:
         """Whether anything is held back right now: a call, the end of a text, a stop reason."""
-        return self._kind == "events" and self._protocol.holding
+        return self._kind == "events" and (bool(self._protocol.tail) or self._protocol.holds_call)
 
     @property
     def holds_call(self) -> bool:

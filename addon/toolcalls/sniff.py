@@ -11,7 +11,6 @@ from typing import Any, Final
 from . import payload
 from .protocols.gemini import is_gemini
 from .protocols.ollama import is_line
-from .protocols.zai import is_envelope
 from .sizes import MOST_MARKS, marks_in
 from .wire import sse
 
@@ -21,7 +20,7 @@ CHAT: Final = "chat"
 _LINES: Final = "ollama"
 """It sends lines, and no events."""
 _SIGNS: Final[tuple[tuple[str, Callable[[Json], bool]], ...]] = (
-    ("zai", is_envelope),
+    ("zai", lambda said: said.get("type") == "chat:completion"),
     ("messages", lambda said: said.get("type") in ("message_start", "message")),
     ("responses", lambda said: str(said.get("type")).startswith("response.") or said.get("object") == "response"),
     ("gemini", is_gemini),

@@ -6,7 +6,7 @@ import json
 import random
 from typing import Any
 
-from toolcalls.protocols.zai_document import Channel, Document, joined
+from toolcalls.protocols.zai_document import Channel, Document
 
 from .part import Part, need
 
@@ -14,7 +14,7 @@ PIECES = [
     "a", " ", "\n", "\n\n", "<", ">", '"', "\\", "{", "}", "你好", "😀", "\ud83d", "\ude00", "> quoted\n",
     "<details", '<details type="reasoning" done="false">\n', '<details type="reasoning" done="true" duration="4">\n',
     "<summary>Thinking…</summary>\n", "\n</details>\n", "</details>", "<glm_block", "<glm_block >", "</glm_block>",
-    '<glm_block view="" tool_call_name="x>y">', '{"type": "mcp", "data": {"metadata": {"id": "c", "name": "Bash", ',
+    '<glm_block view="" tool_call_name="x">', '{"type": "mcp", "data": {"metadata": {"id": "c", "name": "Bash", ',
     '"arguments": "{\\"command\\": \\"ls\\"}", "result": "", "display_result": ""}, "thought": null}}',
     '"arguments": "{}", "result": "text </glm_block>"}}}', '"arguments": {}}}}', "`<glm_block >`", "\n<glm_block >",
 ]  # fmt: skip
@@ -39,17 +39,21 @@ def check(data: bytes) -> None:
     for index, text in edits:
         patched.patch(text, index, by_server=True)
         plain = _applied(plain, index, text)
-    patched.finish()
+    patched.read(final=True)
     once = Document()
     once.patch(plain.decode("utf-16-le", "surrogatepass"), by_server=True)
-    once.finish()
+    once.read(final=True)
     need(_text_of(patched.content) == _text_of(once.content), "patched it reads otherwise")
     need(_text_of(patched.reasoning) == _text_of(once.reasoning), "patched its reasoning reads otherwise")
-    need(patched.blocks == once.blocks, "patched it has other calls")
+    need(_calls_of(patched) == _calls_of(once), "patched it has other calls")
 
 
 def _text_of(channel: Channel) -> str:
-    return joined(channel.shown.read(0, channel.length))
+    return channel.getvalue()[: channel.length]
+
+
+def _calls_of(document: Document) -> list[Any]:
+    return [(call.id, call.name, call.arguments, call.result, call.cut) for call in document.blocks]
 
 
 def _edits(data: bytes) -> list[tuple[int, str]]:

@@ -21,7 +21,7 @@ ZAI = Backend().delta("hi").stream
     ("event", "name"),
     [
         ({"type": "chat:completion", "data": {"phase": "answer"}}, "zai"),
-        ({"data": {"error": {"detail": "x"}, "done": True}}, "zai"),
+        ({"data": {"phase": "answer", "delta_content": "x"}}, "chat"),
         ({"type": "message_start", "message": {}}, "messages"),
         ({"type": "response.created", "response": {}}, "responses"),
         ({"object": "chat.completion.chunk", "choices": []}, "chat"),

@@ -141,11 +141,6 @@ class Protocol(Traits, ABC):
         return made
 
     @property
-    def holding(self) -> bool:
-        """Whether something is held back right now."""
-        return bool(self.tail)
-
-    @property
     def holds_call(self) -> bool:
         return any(answer.holds_call for answer in self.answers.values())
 

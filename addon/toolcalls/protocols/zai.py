@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import replace
+from typing import Any, Final, Literal
 
 from .. import payload
 from ..calls import assemble
@@ -29,6 +30,7 @@ from ..request.request import Request
 from ..sizes import LimitReached
 from ..wire import sse
 from ..wire.sse import Event
+from .chat_choice import fragment_of, written_call
 from .errors import ERROR, error_in, error_in_text
 from .protocol import Failed, Protocol, joined
 from .zai_document import BLOCK_END, BLOCK_TAG, WRAPPER_TAG, Block, Document
@@ -37,19 +39,7 @@ _log = logging.getLogger("toolfix.engine")
 
 _THINKING, _CALLING, _ANSWERED = "thinking", "tool_call", "tool_response"
 _DONE: Final = b"data: [DONE]\n\n"
-_SIGNS: Final = frozenset(
-    {"phase", "delta_content", "edit_content", "delta_name", "delta_arguments", "error", "done", "data"}
-)
 _IDS = ("tool_call_id", "sub_tool_call_id", "id")
-
-
-class _Patch(NamedTuple):
-    """A change of the document: `delta` appends, `edit` cuts at `place` and appends, `content` replaces all."""
-
-    kind: Literal["edit", "content", "delta"]
-    text: str
-    place: int | None = 0
-    """None if an edit does not say where it cuts."""
 
 
 class Zai(Protocol):
@@ -73,16 +63,14 @@ class Zai(Protocol):
         self._thinks: Literal["", "in the document", "apart", "behind a call"] = ""
         """Where thinking came last: in a wrapper; outside the document; there, and then came a call, so that what the
         model thinks next begins a paragraph."""
-        self._cuts = policy.zai_after_null == "cut"
-        """The turn ends at the null patch."""
         self._blocks_of_turn: int | None = None
         """How many blocks belong to the turn, once a null patch has ended it."""
         self._fragments: list[Fragment] = []
         self._fragments_size = 0
         self._called = False
         """The fragments may be of a call of the client's."""
-        self._run_by_server: dict[tuple[str, str, int], None] = {}
-        """Calls that the server ran itself: the id, the name, and how many fragments came before the result."""
+        self._run_by_server = set[str]()
+        """The ids of calls that the server ran itself, or their names if it does not say their ids."""
         self._known: dict[str, bool] = {}
 
     # The stream
@@ -101,7 +89,7 @@ class Zai(Protocol):
             parts = self._end_turn(Finish.CUT, broken_off=True)
             self._over = True
             return [*self.written([part for part in parts if not isinstance(part, Stop)]), *failed.again]
-        if len(self._document.units) + self._fragments_size > self._policy.max_held_bytes:
+        if len(self._document) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
         return out if self._blocks_of_turn is None else [*out, *self.written(self._end_turn(Finish.COMPLETE))]
 
@@ -124,13 +112,11 @@ class Zai(Protocol):
 
     def _end_turn(self, finish: Finish, *, broken_off: bool = False) -> list[Part]:
         """All that is held, the calls of the turn, and its end; `broken_off`: the end is missing, or an error."""
-        if broken_off:
-            self._document.read()
-        else:
-            self._document.finish()
+        self._document.read(final=not broken_off)
+        new = self._new_parts()
+        if not broken_off:
             finish = Finish.COMPLETE if self._is_done else finish
             finish = Finish.of(self._reason) if self._reason else finish
-        new = self._parts_of_new(0)
         reason = "length" if broken_off or self._reason == "length" else "stop"
         tokens = tokens_in(self._usage, "completion_tokens")
         stop = Stop(reason, finish, tokens=tokens, failed=broken_off)
@@ -151,12 +137,9 @@ class Zai(Protocol):
             data = {**data["data"], **data}  # As errors come.
         if not data and not error:
             return []
-        if not self._has_role:
-            named = {"id": string_of(data.get("id")), "created": index_of(data.get("created"))}
-            self._head |= {key: value for key, value in named.items() if value}
-            self._head["model"] = self._head["model"] or string_of(data.get("model"))
         done = data.get("done") is True or data.get("phase") == "done"
         if error and not self._is_done:
+            self._document.read()
             said = self._document.content.length > 0 and bool(self._usage or self._reason)
             if not (done and (said or any(not call.refusal for call in self._calls(broken_off=True)))):
                 raise Failed(*_failure(*error))
@@ -174,27 +157,24 @@ class Zai(Protocol):
     def _read_fields(self, data: Json) -> list[Part]:
         """Change the document, and read it: the phase alone does not say what an edit means."""
         self._phase = string_of(data.get("phase")) or "answer"
-        patch = _patch_of(data)
+        text, place = _patch_of(data)
         if self._thinks == "apart" and self._phase in (_CALLING, _ANSWERED):
             self._thinks = "behind a call"
-        if self._phase == _ANSWERED:
-            # The result of one of the server's own tools is no text of the answer.
-            if patch is None or patch.kind == "edit":
-                return self._change(patch) if patch is not None else []
-            self._run_by_server[_call_id_of(data), string_of(data.get("tool_name")), len(self._fragments)] = None
-            return [Other()]
-        parts = self._take_fragments(data)
-        if patch is None:
+        parts = [] if self._phase == _ANSWERED else self._take_fragments(data)
+        if not text:
             return parts
-        return [*parts, *(self._think(patch) if self._phase == _THINKING else self._change(patch))]
+        if self._phase == _ANSWERED and not isinstance(data.get("edit_content"), str):
+            # The result of one of the server's own tools is no text of the answer.
+            self._run_by_server.add(_call_id_of(data) or string_of(data.get("tool_name")))
+            return [Other()]
+        return [*parts, *(self._think(text, place) if self._phase == _THINKING else self._change(text, place))]
 
-    def _think(self, patch: _Patch) -> list[Part]:
+    def _think(self, text: str, place: int | None) -> list[Part]:
         """Thinking that begins with a wrapper is part of the document; else it is reasoning of its own."""
-        text = patch.text
-        if text.lstrip("\n").startswith(WRAPPER_TAG) or (patch.kind == "edit" and patch.place):
+        if text.lstrip("\n").startswith(WRAPPER_TAG) or place:
             self._thinks = "in the document"
         if self._thinks == "in the document":
-            return self._change(patch)
+            return self._change(text, place)
         if self._thinks == "behind a call":
             text = text.lstrip("\n")
             text = f"\n\n{text}" if text else ""
@@ -208,43 +188,34 @@ class Zai(Protocol):
         listed = data.get("tool_calls")
         for entry in listed if isinstance(listed, list) else []:
             # Some gateways put calls in the form of OpenAI into the envelope.
-            function = entry.get("function") if isinstance(entry, dict) else None
-            if isinstance(function, dict):
-                text, index = payload.text_of(function.get("arguments")), index_of(entry.get("index"))
-                found.append(Fragment(index, string_of(entry.get("id")), string_of(function.get("name")), text))
-        named = [one.name for one in found if one.name]
-        self._called = self._called or (any(map(self._is_clients, named)) if named else bool(found))
+            found += [fragment_of(entry)] if isinstance(entry, dict) else []
+        clients = [not one.name or self._is_clients(one.name) for one in found]
+        self._called = self._called or any(clients)
         self._fragments += found
         self._fragments_size += sum(len(one.arguments) for one in found)
-        return [Other()] if any(one.name and not self._is_clients(one.name) for one in found) else []
+        return [] if all(clients) else [Other()]
 
-    def _change(self, patch: _Patch) -> list[Part]:
-        document, by_server = self._document, self._phase == _CALLING
-        if document.server_from is not None and not by_server:
-            document.read()  # A block that grew is over.
-        if patch.place is None and BLOCK_END in patch.text.partition(BLOCK_TAG)[0] and self._phase != "answer":
+    def _change(self, text: str, place: int | None) -> list[Part]:
+        if place == 0 and BLOCK_END in text.partition(BLOCK_TAG)[0] and self._phase != "answer":
             # It is not known of which block this is the rest, and how much of it comes again.
             raise Failed(*_failure("An edit of chat.z.ai does not say what it replaces.", None))
-        before, known = self._parts_of_new(0), len(document.blocks) + document.block_is_open
-        document.patch(patch.text, None if patch.kind == "delta" else patch.place or 0, by_server=by_server)
-        taken_back: list[Part] = [Other()] if document.taken_back else []
-        return [*before, *taken_back, *self._parts_of_new(known)]
+        self._document.patch(text, place, by_server=self._phase == _CALLING)
+        return self._new_parts()
 
-    def _parts_of_new(self, known: int) -> list[Part]:
-        """The parts of what is new in the document, up to the null patch that ends the turn. `known`: how many blocks
-        it had before."""
+    def _new_parts(self) -> list[Part]:
+        """The parts of what is new in the document, up to the null patch that ends the turn."""
         parts: list[Part] = []
-        new, self._document.new = self._document.new, []
-        for one in new:
-            if self._blocks_of_turn is not None:
-                break
+        document, ends = self._document, self._policy.zai_after_null == "cut"
+        new, document.new = document.new, []
+        for one in new if self._blocks_of_turn is None else ():
             if not isinstance(one, Block):
                 parts.append(one)
-            elif one.result is None and self._cuts and self._is_clients(one.name):
-                # Blocks that were in the document before the null patch belong to the turn, later ones do not.
-                self._blocks_of_turn = max(known, self._document.blocks.index(one) + 1)
             elif not self._is_clients(one.name, one.result):
                 parts.append(Other())
+            elif one.result is None and ends:
+                # Blocks that were in the document before the null patch belong to the turn, later ones do not.
+                self._blocks_of_turn = max(document.known_blocks, document.blocks.index(one) + 1)
+                break
         return parts
 
     # Calls
@@ -266,20 +237,11 @@ class Zai(Protocol):
 
     def _calls(self, *, broken_off: bool = False) -> list[Fragment]:
         """The client's calls. `broken_off`: only one that is complete by itself counts."""
-        blocks = self._document.all_blocks()
-        told = [
-            Fragment(id=one.id, name=one.name, arguments=one.arguments, whole=True, cut=not one.whole)
-            for one in blocks[: self._blocks_of_turn]
-            if self._is_clients(one.name, one.result)
-        ]
+        blocks = self._document.blocks[: self._blocks_of_turn]
+        told: list[Fragment] = [replace(one) for one in blocks if self._is_clients(one.name, one.result)]
         grows = self._phase == _CALLING and (not told or blocks[-1].result == "")
-        calls = assemble(self._fragments, self._request.tools, Finish.COMPLETE)
-        ran = set[int]()
-        for identity, name, behind in self._run_by_server:
-            alike = [call for call in calls if (call.id == identity if identity else call.name == name)]
-            ran.update([call.fragments[0].number for call in alike if call.fragments[0].number < behind][-1:])
-        for call in calls:
-            if self._is_clients(call.name) and call.fragments[0].number not in ran:
+        for call in assemble(self._fragments, self._request.tools, Finish.COMPLETE):
+            if self._is_clients(call.name) and self._run_by_server.isdisjoint((call.id, call.name)):
                 told.append(Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True))
                 told[-1].refusal, told[-1].steps = call.refusal, call.steps
         for one in told:
@@ -298,10 +260,8 @@ class Zai(Protocol):
                 return self._chunk({"content": part.text})
             case Thought():
                 return self._chunk({"reasoning_content": part.text})
-            case Decided(outcome, number):
-                function = {"name": outcome.name, "arguments": outcome.arguments}
-                call = {"index": number, "id": outcome.id, "type": "function", "function": function}
-                return self._chunk({"tool_calls": [call]})
+            case Decided():
+                return self._chunk({"tool_calls": [{"index": part.number, **written_call(part)}]})
             case Stop():
                 self._over = True
                 reason = "tool_calls" if self.answer.sent else part.reason
@@ -337,10 +297,6 @@ class Zai(Protocol):
         return body  # Clients always stream.
 
     @property
-    def holding(self) -> bool:
-        return bool(self.tail) or self.holds_call
-
-    @property
     def holds_call(self) -> bool:
         return (self._has_calls and not self._over) or super().holds_call
 
@@ -358,26 +314,15 @@ def _failure(message: str, code: Any, kind: str = "upstream_error") -> list[byte
 # The envelope. A value of the wrong kind is ignored.
 
 
-def is_envelope(event: Json) -> bool:
-    """Whether this is an event of the chat.z.ai family and not of an OpenAI server."""
-    if event.get("type") == "chat:completion":
-        return True
-    data = event.get("data")
-    return isinstance(data, dict) and "choices" not in event and "type" not in event and not _SIGNS.isdisjoint(data)
+def _patch_of(data: Json) -> tuple[str, int | None]:
+    """The text in an event, and where it cuts the document: 0 if it replaces it or does not say, None if it appends.
 
-
-def _patch_of(data: Json) -> _Patch | None:
-    """The patch in an event: its first text field, unless that is empty. The 2025 stream ends with an empty edit."""
-    edit, content, delta = data.get("edit_content"), data.get("content"), data.get("delta_content")
+    The first text field counts, even if it is empty: the 2025 stream ends with an empty edit.
+    """
+    edit, content = data.get("edit_content"), data.get("content")
     if isinstance(edit, str):
-        try:
-            index = max(int(data.get("edit_index")), 0)  # type: ignore[arg-type]
-        except (TypeError, ValueError, OverflowError):
-            index = None
-        return _Patch("edit", edit, index) if edit else None
-    if isinstance(content, str):
-        return _Patch("content", content) if content else None
-    return _Patch("delta", delta) if isinstance(delta, str) and delta else None
+        return edit, index_of(data.get("edit_index")) or 0
+    return (content, 0) if isinstance(content, str) else (string_of(data.get("delta_content")), None)
 
 
 def _call_id_of(data: Json) -> str:
@@ -387,15 +332,13 @@ def _call_id_of(data: Json) -> str:
 
 
 def _error_of(event: Json) -> tuple[str, Any] | None:
-    """The message and the code of an error on any of the three levels, or of a bare `error_code`."""
+    """The message and the code of an error on any of the three levels."""
     level: Any = event
-    error: Any = None
-    while isinstance(level, dict) and not error:
-        error = level.get("error") or (level if level.get("error_code") else None)
-        level = level.get("data")
-    error = error or error_in(event)
-    if not isinstance(error, dict):
-        return (payload.text_of(error), None) if error else None
+    error = None
+    while isinstance(level, dict) and error is None:
+        error, level = error_in(level), level.get("data")
+    if error is None:
+        return None
     code = error.get("code") or error.get("error_code")
     messages = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
     message = next((payload.text_of(value) for value in messages if value), "")
