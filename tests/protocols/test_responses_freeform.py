@@ -61,7 +61,7 @@ def test_a_freeform_call_without_its_beginning_behind_another_is_one_call(reques
 
 
 @pytest.mark.parametrize("end", [[], None])
-def test_calls_without_their_ends_go_before_what_follows(end: list[Json] | None) -> None:
+def test_calls_without_their_ends_are_not_lost(end: list[Json] | None) -> None:
     upstream = (
         Upstream().call("shell", '{"command":"ls"}').custom("apply_patch", "*** Begin Patch").message("Hi").end()
     )
@@ -70,6 +70,6 @@ def test_calls_without_their_ends_go_before_what_follows(end: list[Json] | None)
     out, _ = run(without(upstream, ".done", of=(0, 1)).bytes())
     events = [json.loads(data) for _, data in events_of(out)]
     began = [event["output_index"] for event in events if event["type"].endswith("item.added")]
-    # How the freeform call goes on is not known before the list, which may lack it.
-    assert began == ([0, 2, 1] if end is None else [0, 2])
+    # How the freeform call goes on is not known before the list, which may lack it; so its calls wait for that.
+    assert began == ([2, 0, 1] if end is None else [2, 0])
     assert validate(out).calls()[0] == ("function_call", "shell", '{"command":"ls"}')

@@ -13,7 +13,7 @@ from ...answer import Answer
 from ...call import Call
 from ...mend.arguments import mend_arguments
 from ...mend.finish import Finish
-from ...parts import Part
+from ...parts import Json, Part
 from ...reasons import FREEFORM_UNCLEAR
 from .items import FREEFORM
 
@@ -44,12 +44,10 @@ def wrapped(text: str) -> str:
 
 def _unwrapped(call: Call) -> Call:
     """The call with its raw input, or refused if that is not certain. The one that is compared with others stays."""
-    arguments = call.arguments
-    found = _inside(arguments)
-    if found is None and arguments.lstrip().startswith(("{", '"')):
-        mended = mend_arguments(arguments, call.finish)
-        found = _inside(mended.text) if mended.text is not None else None
-    elif found is None and arguments.strip() and call.finish is Finish.COMPLETE:
+    arguments, found = call.arguments, None
+    if arguments.lstrip().startswith(("{", '"')):
+        found = _inside(mend_arguments(arguments, call.finish).value or {})
+    elif arguments.strip() and call.finish is Finish.COMPLETE:
         # The input itself, without JSON around it: whether it was cut off cannot be seen.
         found = "", arguments
     if found is None or (found[0] == FREEFORM and any(one.cut for one in call.fragments)):
@@ -59,13 +57,9 @@ def _unwrapped(call: Call) -> Call:
     return replace(call, arguments=raw, steps=steps, finish=Finish.COMPLETE)
 
 
-def _inside(arguments: str) -> tuple[str, str] | None:
+def _inside(value: Json) -> tuple[str, str] | None:
     """The key and the raw input inside the JSON around it; None if this is no such JSON."""
-    value = payload.object_in(arguments)
-    if value is None or len(value) != 1:
-        return None
-    key, inner = next(iter(value.items()))
-    if key == "command" and isinstance(inner, list) and len(inner) == 2:
-        inner = inner[1] if isinstance(inner[1], str) and inner[1].startswith(_PATCH) else None
-        return None if inner is None else (key, inner)
+    key, inner = next(iter(value.items())) if len(value) == 1 else ("", None)
+    if key == "command" and isinstance(inner, list) and len(inner) == 2 and str(inner[1]).startswith(_PATCH):
+        return key, str(inner[1])
     return (key, inner) if isinstance(inner, str) and key in _WRAPPERS else None

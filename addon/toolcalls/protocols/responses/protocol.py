@@ -20,7 +20,7 @@ from ...finish_reason import FinishWords
 from ...mend import strict
 from ...mend.finish import Finish
 from ...mend.mender import Mender
-from ...parts import Fragment, Json, Part, Stop, Text
+from ...parts import Fragment, Json, Part, Stop
 from ...policy import Policy
 from ...request.request import Request
 from ...wire import sse
@@ -30,7 +30,7 @@ from ..errors import error_in
 from ..protocol import Failed, Protocol, joined
 from .answer import AnswerOfItems
 from .items import Items
-from .read import ARGUMENTS, COMPLETED, CREATED, DELTA, FAILED, TERMINAL, Incoming, Reader
+from .read import COMPLETED, CREATED, TERMINAL, Incoming, Reader
 from .write import Writer
 
 _ABOUT_A_CALL: Final = re.compile(
@@ -56,8 +56,6 @@ class Responses(Protocol):
         self._learns = (Fragment,) if self.answer.live is None else ()
         self._begun = 0
         """How many times the answer began."""
-        self._error: Json = {}
-        """An error of the upstream: `response.failed` repeats it at the end."""
         self._failed_by: tuple[Json, Incoming | None] = {}, None
         """The error that was read last, and its event, if that is JSON."""
         self._document: Json = {}
@@ -89,8 +87,7 @@ class Responses(Protocol):
             self.answer.id = str(self._begun)
         if kind not in TERMINAL:
             return source.saying(self._reader.read(source))
-        status, finish = source.how_ended()
-        self._over, self._writer.failed, self._writer.cut = True, status in FAILED, finish is Finish.CUT
+        self._over = True
         return source.saying(self._reader.read_end(source))
 
     def pass_unparsed(self, chunk: bytes) -> int:
@@ -103,10 +100,7 @@ class Responses(Protocol):
         return passed
 
     def _take_odd(self, event: Event) -> list[bytes]:
-        # Nothing of a held call may be sent, whether it can be read or not.
-        unread = event.type == f"{ARGUMENTS}.delta" and self.answer.holds_call
-        out = super()._take_odd(event) if self.framing is SSE else [event.raw]
-        return [] if unread and out == [event.raw] else out
+        return super()._take_odd(event) if self.framing is SSE else [event.raw]
 
     def write_broken(self, event: Event, meant: Json) -> Event:
         text = strict.write_event(meant)
@@ -124,11 +118,8 @@ class Responses(Protocol):
     def as_it_came(self, parts: list[Part]) -> list[bytes]:
         out: list[bytes] = []
         for part in parts:
-            if isinstance(part, Text) and (part.source is None or part.piece_of is not None):
-                item_id = "" if part.slot is None else part.slot.id
-                out.append(self._writer.written({"type": DELTA, "item_id": item_id, "delta": part.text}, DELTA))
-            elif part.source is not None and part.source.raw not in out[-1:]:
-                out.append(part.source.raw)
+            raw = self.write(part) if part.source is None else part.source.raw
+            out += [] if raw in out[-1:] else [raw]
         return out
 
     def keep_alive(self) -> bytes:
@@ -149,37 +140,40 @@ class Responses(Protocol):
         parts = self._closed(finish, failed=finish is Finish.CUT)
         return self.written([part for part in parts if not isinstance(part, Stop) or part.source is not None])
 
-    def _end_response(self, finish: Finish) -> list[bytes]:
-        """End a response that has no terminal event."""
+    def _end_response(self, finish: Finish, error: Json | None = None) -> list[bytes]:
+        """End a response that has no terminal event. `error`: what the server reported instead of one."""
         if self._over or not self._started:
             return []
-        self._over = self._writer.failed = True
+        self._over = True
         out = self._all_that_waits(finish)
-        if self._writer.left_alone:
+        if any(outcome.left_alone for outcome in self._mender.outcomes):
             return out  # No end is made up for a call that goes as it came.
-        items, response = self._items, self._writer.announced
-        items.changed = True
+        items, response = self._items, self._writer.response
+        if not response:
+            identity = items.fresh("response")
+            response = {"id": identity, "object": "response", "created_at": 0, "model": self._request.model}
         response = {**response, "output": items.output(None)}
-        if items.all and all(one.done for one in items.all) and not (self.answer.call_refused or self._error):
+        if items.all and all(one.done for one in items.all) and not (self.answer.call_refused or error):
             return [*out, self._writer.send(COMPLETED, {"response": {**response, "status": "completed"}})]
-        failed = {"status": "failed", "error": _failure(self._error)}
+        failed = {"status": "failed", "error": _failure(error or {})}
         return [*out, self._writer.send("response.failed", {"response": {**response, **failed}})]
 
     def _fail(self, *raw: bytes) -> list[bytes]:
         """Forward an error; complete calls go before it, and unfinished ones are dropped.
 
-        If it is no event of the protocol, `response.failed` repeats it at the end; if it is the first event, it is
-        written as one of the protocol, because there is no response yet that could fail.
+        If it is no event of the protocol, `response.failed` repeats it; if it is the first event, it is written as
+        one of the protocol, because there is no response yet that could fail.
         """
-        self._writer.failed = True
         out = self._all_that_waits(Finish.CUT)
-        self._error, source = self._failed_by
+        error, source = self._failed_by
         ends = source is not None and source.message.get("type") == "error"
-        self._over = ends or not self._started
         if ends or self._started:
-            return [*out, *(raw if source is None else [self._writer.in_order(source)])]
-        said = {**_failure(self._error), "param": self._error.get("param")}
-        return [*out, self._writer.send("error", {**said, "error": {"type": said["code"], **self._error, **said}})]
+            out += raw if source is None else [self._writer.send(source.kind, {}, source)]
+            self._over = ends
+            return [*out, *self._end_response(Finish.CUT, error)]
+        self._over = True
+        said = {**_failure(error), "param": error.get("param")}
+        return [*out, self._writer.send("error", {**said, "error": {"type": said["code"], **error, **said}})]
 
     def _take_error(self, event: Event, error: Json) -> list[bytes]:
         self._failed_by = error, None
@@ -195,7 +189,7 @@ class Responses(Protocol):
             return None
         kind = "response.failed" if response.get("error") else f"response.{status}"
         source = Incoming(body, [], {"response": response}, kind, kind)
-        self._writer.in_document, self._writer.cut = True, source.how_ended()[1] is Finish.CUT
+        self._writer.in_document = True
         return source.saying(self._reader.read_end(source, document=True))
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
-from unicodedata import normalize
 
 from ... import payload
 from ...mend.finish import Finish
@@ -15,58 +14,45 @@ from ...request.read_by_model import ReadByModel
 from ...sizes import MOST_CALLS, LimitReached
 from ...textcalls.tokens import without_tokens
 from .answer import AnswerOfItems, wrapped
-from .items import CALL, FREEFORM, MESSAGE, REASONING, REFUSAL, TEXT, Item, Items, MessageText, kind_of
+from .items import CALL, FREEFORM, MESSAGE, REASONING, REFUSAL, TEXT, Item, Items, ItemText, kind_of
 
 ADDED: Final = "response.output_item.added"
 ENDED: Final = "response.output_item.done"
 CREATED: Final = "response.created"
-ECHOES: Final = frozenset({CREATED, "response.in_progress", "response.queued"})
 COMPLETED: Final = "response.completed"
 TERMINAL: Final = frozenset(
     {COMPLETED, "response.incomplete", "response.failed", "response.cancelled", "response.done"}
 )
-FAILED: Final = ("failed", "cancelled")
 ARGUMENTS: Final = "response.function_call_arguments"
 INPUT: Final = "response.custom_tool_call_input"
 PART: Final = "response.content_part"
-OUTPUT_TEXT: Final = "response.output_text"
-DELTA: Final = f"{OUTPUT_TEXT}.delta"
-CITED: Final = f"{OUTPUT_TEXT}.annotation"
-REFUSED: Final = "response.refusal"
+DELTA: Final = "response.output_text.delta"
 TEXTS: Final = {
     PART: MESSAGE,
-    OUTPUT_TEXT: MESSAGE,
-    CITED: MESSAGE,
-    REFUSED: MESSAGE,
+    "response.output_text": MESSAGE,
+    "response.output_text.annotation": MESSAGE,
+    "response.refusal": MESSAGE,
     "response.reasoning_text": REASONING,
     "response.reasoning_summary_text": REASONING,
     "response.reasoning_summary_part": REASONING,
 }
 """The events about texts, with the type of item that each is about."""
 NUMBER: Final = "sequence_number"
-DROPPED: Final = "dropped"
-"""The key in the body of a part whose event the client does not get."""
+_FAILED: Final = ("failed", "cancelled")
 
 
 @dataclass(slots=True, eq=False)
 class Incoming(SourceEvent):
-    """An event of the upstream: its parsed data, the type on its `event:` line, and its type.
-
-    `item`, `response`: what is in it; empty if there is none. `item_id`, `place`: the item that it is about.
-    """
+    """An event of the upstream: its parsed data, the type on its `event:` line, and its type."""
 
     message: Json
     line: str
     kind: str
-    item: Json = field(init=False)
-    response: Json = field(init=False)
-    item_id: str = field(init=False)
-    place: int | None = field(init=False)
 
-    def __post_init__(self) -> None:
-        inner = (self.message.get("item"), self.message.get("response"))
-        self.item, self.response = (one if isinstance(one, dict) else {} for one in inner)
-        self.item_id, self.place = string_of(self.message.get("item_id")), self.number("output_index")
+    def inner(self, key: str) -> Json:
+        """An object in it, empty if there is none: the item, the response."""
+        value = self.message.get(key)
+        return value if isinstance(value, dict) else {}
 
     def saying(self, parts: list[Part]) -> list[Part]:
         """These parts, which remember this event."""
@@ -84,9 +70,9 @@ class Incoming(SourceEvent):
 
         With `incomplete_details` or an error a response was cut off, whatever its status.
         """
-        response, status = self.response, self.kind.removeprefix("response.")
+        response, status = self.inner("response"), self.kind.removeprefix("response.")
         status = str(response.get("status") or status) if status in ("completed", "done") else status
-        if response.get("incomplete_details") or response.get("error") or status in ("incomplete", *FAILED):
+        if response.get("incomplete_details") or response.get("error") or status in ("incomplete", *_FAILED):
             return status, Finish.CUT
         # llama.cpp, whose responses have `timings`, says `completed` of answers that its limit cut off.
         complete = status == "completed" and not response.get("timings")
@@ -96,54 +82,42 @@ class Incoming(SourceEvent):
 class Reader:
     def __init__(self, answer: AnswerOfItems, items: Items, read_by_model: ReadByModel) -> None:
         self._answer, self._items, self._read_by_model = answer, items, read_by_model
-        self._announced: set[str | int | None] = set()
-        """The ids and the places of the calls that began with an event of their own."""
 
     def read(self, source: Incoming) -> list[Part]:
-        """The parts of an event that does not end the response."""
+        """The parts of an event that does not end the response. A fragment that says nothing does not reach the
+        client."""
         stem, _, verb = source.kind.rpartition(".")
+        message, place = source.message, source.number("output_index")
+        item_id = string_of(message.get("item_id"))
         if stem in TEXTS:
-            return self._read_text(source, stem, verb)
+            return self._read_text(source, item_id, place)
         if source.kind in (ADDED, ENDED):
-            return self._read_item(source, source.item, begins=source.kind == ADDED)
-        item_id, place = source.item_id, source.place
-        item = self._items.known(item_id, place)
-        if stem == ARGUMENTS and verb == "delta":
-            return [Fragment(place, arguments=payload.text_of(source.message.get("delta")), item=item_id)]
+            return self._read_item(source.inner("item"), place, begins=source.kind == ADDED)
         if stem == ARGUMENTS:
-            given = payload.text_of(source.message.get("arguments"))
-            return [Fragment(place, name=string_of(source.message.get("name")), given=given, item=item_id)]
-        if stem != INPUT or (item is not None and item.kind == FREEFORM):
-            return [Other(item, quiet=True)]
-        if self._announced.isdisjoint((item_id, place)):
-            return [_dropped()]  # Whose call it is, and the whole input, says the end of the item.
-        # The pieces are held, but what counts is said behind them.
-        given = wrapped(string_of(source.message.get("input"))) if verb == "done" else ""
-        return [Fragment(place, arguments=given, given=given, item=item_id)]
+            name, piece = string_of(message.get("name")), payload.text_of(message.get("delta"))
+            given = None if verb == "delta" else payload.text_of(message.get("arguments"))
+            return [Fragment(place, name=name, arguments=piece, given=given, item=item_id)]
+        item = self._items.known(item_id, place)
+        if stem == INPUT and (item is None or item.kind != FREEFORM):
+            return [Fragment()]  # Whose call it is, and the whole input, says the end of the item.
+        return [Other(item, quiet=True)]
 
     # Items
 
-    def _read_item(self, source: Incoming, body: Json, *, begins: bool) -> list[Part]:
-        kind, wire_id, place = kind_of(body), str(body.get("id") or ""), source.place
+    def _read_item(self, body: Json, place: int | None, *, begins: bool) -> list[Part]:
+        kind, wire_id = kind_of(body), str(body.get("id") or "")
         self._read_by_model.add_results(body)
         if not kind:
             return [Other(quiet=True, waits=True)]
         if self._is_call(body):
-            fragment = self._fragment(body, place, begins=begins, ends=not begins)
-            # Whether the input of a freeform call is whole cannot be seen: the calls before it do not wait for that.
-            first = begins and kind == FREEFORM and self._answer.holds_call
-            self._announced |= {wire_id, place} if begins else set()
-            return [Other(body={DROPPED: True}, begins=True), fragment] if first else [fragment]
-        known = self._items.known(wire_id)
-        again = known is not None and known.kind == kind
+            return [self._fragment(body, place, begins=begins, ends=not begins)]
         if not begins:
-            item = self._items.find(kind, wire_id, place)
-            if item is None and again:
-                return [_dropped()]  # Its end, sent again.
-            item = item or self._items.open(kind, wire_id, place, body)
-            return [*self._whole(item, body), Other(item, ends=True)]
-        if known is not None and again and not known.over:
-            return [_dropped()]
+            item = self._items.find(kind, wire_id, place) or self._items.open(kind, wire_id, place, body)
+            # Its end may be sent again.
+            return [Fragment()] if item.over else [*self._read_whole(item, body), Other(item, ends=True)]
+        known = self._items.known(wire_id)
+        if known is not None and known.kind == kind and not known.over:
+            return [Fragment()]
         item = self._items.open(kind, wire_id, place, body)
         self._answer.end.other_tools = self._answer.end.other_tools or kind == FREEFORM
         content = body.get("content") if kind == MESSAGE else None
@@ -156,29 +130,34 @@ class Reader:
             return kind_of(body) == CALL
         return self._answer.is_freeform(string_of(body.get("name")), string_of(body.get("namespace")))
 
-    def _fragment(self, body: Json, place: int | None, **more: Any) -> Fragment:
+    def _fragment(
+        self, body: Json, place: int | None, *, begins: bool = False, ends: bool = False, again: bool = False
+    ) -> Fragment:
         """What an item says about a call."""
-        self._items.changed = True
+        self._items.called = True
         freeform = kind_of(body) == FREEFORM
         text = payload.text_of(body.get("input" if freeform else "arguments"))
-        given = None if more.get("begins") and not text else wrapped(text) if freeform else text
+        whole = wrapped(text) if freeform else text
         call_id, name, item_id = (string_of(body.get(key)) for key in ("call_id", "name", "id"))
-        cut, namespace = body.get("status") == "incomplete", string_of(body.get("namespace"))
-        return Fragment(
-            place, call_id, name, item=item_id, given=given, cut=cut, namespace=namespace, body=body, **more
-        )
+        fragment = Fragment(place, call_id, name, item=item_id, begins=begins, ends=ends, again=again, body=body)
+        fragment.given = None if begins and not text else whole
+        fragment.arguments = whole if freeform and ends else ""  # No piece of its input is read.
+        fragment.cut, fragment.namespace = body.get("status") == "incomplete", string_of(body.get("namespace"))
+        return fragment
 
-    def _whole(self, item: Item, body: Json) -> list[Part]:
-        """What an item says that is repeated as a whole."""
+    def _read_whole(self, item: Item, body: Json) -> list[Part]:
+        """What an item that is told as a whole says and no event said before."""
+        if item.over:
+            return self._content(item, body.get("content")) if item.kind == MESSAGE else []
+        parts: list[Part] = [_beginning(item)] if item.body is body else []
         item.over, item.body = True, body
-        parts: list[Part] = []
         if item.kind == MESSAGE:
-            parts = self._content(item, body.get("content"))
+            parts += self._content(item, body.get("content"))
         elif item.kind == REASONING and (text := _reasoning_in(body)):
-            parts = [Thought(text, item)]
-        if body.get("status") == "incomplete" and (parts or item.kind == MESSAGE):
-            parts.append(Other(item))  # Its text was cut off, so it ends with no call.
-        return parts
+            parts.append(Thought(text, item))
+        # Its text was cut off, so it ends with no call.
+        cut = body.get("status") == "incomplete" and item.kind in (MESSAGE, REASONING)
+        return [*parts, Other(item)] if cut else parts
 
     def _content(self, item: Item, content: Any) -> list[Part]:
         """The texts of a finished message that the client does not have yet; what it shows otherwise."""
@@ -194,97 +173,73 @@ class Reader:
                 known.came.append(text)
                 parts.append(Text(text, item, {"text": known}))
                 parts += [Other(item)] if entry.get("annotations") else []
-            else:
+            elif text != "":
                 refused = isinstance(entry, dict) and bool(entry.get("refusal"))
-                parts += [Other(item, shown=None, refusal=refused)] if text != "" else []
+                parts.append(Other(item, shown=None, refusal=refused))
         return parts
 
     # Texts
 
-    def _read_text(self, source: Incoming, stem: str, verb: str) -> list[Part]:
+    def _read_text(self, source: Incoming, item_id: str, place: int | None) -> list[Part]:
+        stem, _, verb = source.kind.rpartition(".")
         entry, delta = source.message.get("part"), source.message.get("delta")
-        kind = string_of(entry.get("type")) if isinstance(entry, dict) else ""
-        reasons = TEXTS[stem] == REASONING or kind == "reasoning_text"
-        owner, wire_id, place = REASONING if reasons else MESSAGE, source.item_id, source.place
-        known = self._items.known(wire_id)
-        late = known if known is not None and known.kind == owner else None
-        item = self._items.find(owner, wire_id, place) or late or self._items.open(owner, wire_id, place, {})
-        if reasons:
+        kind = source.inner("part").get("type")
+        owner = REASONING if kind == "reasoning_text" else TEXTS[stem]
+        item = self._items.find(owner, item_id, place) or self._items.open(owner, item_id, place, {})
+        if owner == REASONING:
             return [Thought("", item)] if verb == "delta" else [Other(item, quiet=True)]
         begins = stem == PART and verb == "added"
-        if stem == REFUSED or kind == REFUSAL:
-            said = delta if verb == "delta" else source.message.get("refusal") or _text_in(entry) != ""
-            return [Other(item, refusal=bool(said), shown=None if said else "", quiet=begins, begins=begins)]
+        if kind == REFUSAL or stem == "response.refusal":
+            shown = "" if begins else None
+            return [Other(item, refusal=not begins, shown=shown, quiet=begins, begins=begins)]
         text = item.text(source.number("content_index") or 0)
         body: Json = {"text": text}
         if source.kind == DELTA:
-            return [self._read_delta(item, text, delta, body)]
-        if stem not in (PART, OUTPUT_TEXT):
+            if not isinstance(delta, str) or not delta:
+                return [Other(item, body, shown=shown_text(delta), quiet=not delta)]
+            text.came.append(delta)
+            return [Text(delta, item, body)]
+        if verb == "added" and not begins:  # An annotation.
             return [Other(item, body, quiet=True, waits=True)]
         shown = self._restate(text, _text_in(entry or source.message))
         if begins:
             return [Other(item, body, begins=True, quiet=shown == "", shown=shown)]
-        text.over = True
         return [*_seen(item, shown), Other(item, body, ends=True)]
 
-    def _read_delta(self, item: Item, text: MessageText, delta: Any, body: Json) -> Part:
-        if not isinstance(delta, str) or not delta:
-            return Other(item, body, shown=None if delta else "", quiet=not delta)
-        if text.over or item.over:
-            text.show(delta)
-            return Other(item, body, shown=None)
-        text.came.append(delta)
-        return Text(delta, item, body)
-
-    def _restate(self, text: MessageText, stated: str | None) -> str | None:
+    def _restate(self, text: ItemText, stated: str | None) -> str | None:
         """What an event shows that says a text as a whole: nothing, if it repeats what came."""
-        if text.came:
-            searched = self._answer.text.examines
-            known = not searched or (stated is not None and _repeats(stated, "".join(text.came)))
-            return "" if known else None
-        if stated:
-            text.show(stated)
-        return stated
+        if not text.came:
+            if stated:
+                text.show(stated)
+            return stated
+        seen = "".join(text.came)
+        if stated == seen or not self._answer.text.examines:
+            return ""
+        read, seen = _as_read(stated or ""), _as_read(seen)
+        return "" if stated is not None and (seen.startswith(read) or seen.endswith(read)) else None
 
     # The end
 
     def read_end(self, source: Incoming, *, document: bool = False) -> list[Part]:
         """The terminal event, which repeats all items, or a document, which is nothing else."""
         status, finish = source.how_ended()
-        failed, output, parts = status in FAILED, source.response.get("output"), list[Part]()
+        output, parts = source.inner("response").get("output"), list[Part]()
         entries = [entry for entry in output if isinstance(entry, dict)] if isinstance(output, list) else []
         if len(entries) > MOST_CALLS:
             raise LimitReached
-        others = [entry for entry in entries if not self._is_call(entry)]
-        items = dict(zip(map(id, others), self._items.match(others), strict=True))
-        for place, entry in enumerate(entries):
-            if id(entry) in items:
+        for place, (entry, item) in enumerate(zip(entries, self._items.match(entries), strict=True)):
+            if not self._is_call(entry):
                 self._read_by_model.add_results(entry)
-                if failed and not document:
-                    self._items.keep(entry, items[id(entry)])
-                else:
-                    parts += self._read_listed(entry, items[id(entry)])
+                item = item or self._items.open(kind_of(entry), string_of(entry.get("id")), place, entry)
+                parts += self._read_whole(item, entry)
                 continue
             fragment = self._fragment(entry, place, again=True)
             if document:
                 fragment.arguments, fragment.given = fragment.given, None
                 fragment.followed = not fragment.arguments.strip() and place + 1 < len(entries)
             parts.append(fragment)
-        tokens = tokens_in(source.response.get("usage"), "output_tokens")
-        return [*parts, Stop(source.kind, finish, tokens=tokens, failed=failed)]
-
-    def _read_listed(self, entry: Json, item: Item | None) -> list[Part]:
-        """What an item in the list says that no event said. `item`: the one that it repeats."""
-        told = item is not None and item.over
-        listed = self._items.keep(entry, item)
-        if not told:
-            return [*([] if item is not None else [_beginning(listed)]), *self._whole(listed, entry)]
-        return self._content(listed, entry.get("content")) if listed.kind == MESSAGE else []
-
-
-def _dropped() -> Other:
-    """An event that the client does not get."""
-    return Other(body={DROPPED: True}, quiet=True)
+        tokens = tokens_in(source.inner("response").get("usage"), "output_tokens")
+        return [*parts, Stop(source.kind, finish, tokens=tokens, failed=status in _FAILED)]
 
 
 def _beginning(item: Item) -> Other:
@@ -306,21 +261,11 @@ def _text_in(entry: Any) -> str | None:
     return None if entry.get("refusal") or entry.get("transcript") else shown_text(entry.get("text"))
 
 
-def _repeats(text: str, seen: str) -> bool:
-    """Whether a text repeats what was seen, or its beginning or end."""
-    if text == seen:
-        return True
-    text, seen = _as_read(text), _as_read(seen)
-    return seen.startswith(text) or seen.endswith(text)
-
-
 def _as_read(text: str) -> str:
     """The text as people read it: halves of a character that two deltas brought joined, without white space, and
     without the tokens of a template at its end, which do not keep a call before them from being one."""
-    text = without_tokens(text)
-    if not text.isascii():
-        text = normalize("NFC", text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
-    return "".join(text.split())
+    joined = without_tokens(text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "".join(joined.split())
 
 
 def _reasoning_in(body: Json) -> str:

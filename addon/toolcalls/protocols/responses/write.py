@@ -8,54 +8,20 @@ event keeps its number if that is higher than the last one sent.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from ... import payload
 from ...parts import Decided, Json, Other, Part, Piece, Stop, Text, Thought, source_of
 from ...wire.framing import Framing
 from .answer import RETYPED
-from .items import CALL, FREEFORM, MESSAGE, REASONING, Item, Items, MessageText, kind_of
-from .read import (
-    ADDED,
-    ARGUMENTS,
-    DELTA,
-    DROPPED,
-    ECHOES,
-    ENDED,
-    INPUT,
-    NUMBER,
-    OUTPUT_TEXT,
-    PART,
-    TERMINAL,
-    TEXTS,
-    Incoming,
-)
+from .items import CALL, FREEFORM, MESSAGE, NEEDED, Item, Items, ItemText, kind_of
+from .read import ADDED, ARGUMENTS, DELTA, ENDED, INPUT, NUMBER, PART, TERMINAL, TEXTS, Incoming
 
 _NUMBER: Final = re.compile(rb'"sequence_number"\s*+:\s*+([0-9]+)')
 _SHORTENED: Final[Json] = {"instructions": None, "tools": [], "output": []}
 """Empty values instead of fields that may repeat a long request."""
-_CONTENT: Final = ("content", "summary", "encrypted_content")
 _CARRIERS: Final = {CALL: (ARGUMENTS, "arguments"), FREEFORM: (INPUT, "input")}
 """The type of the events of its arguments, without the last word, and their key."""
-
-
-@dataclass(slots=True)
-class _Call:
-    """A call of which the client has the beginning. `named`: what its item says whenever it is told."""
-
-    item: Item
-    named: Json
-    stem: str
-    key: str
-    sent: list[str] = field(default_factory=list)
-    """The pieces of its arguments."""
-
-    def with_text(self, body: Json, text: str) -> Json:
-        """The item with the call as the client gets it."""
-        other = "arguments" if self.key == "input" else "input"
-        made = {**body, **self.named, self.key: text}
-        return {key: value for key, value in made.items() if key != other and (key, value) != ("namespace", "")}
 
 
 class Writer:
@@ -63,16 +29,10 @@ class Writer:
         self._framing, self._items, self._model = framing, items, model
         self._last = -1
         """The number of the last event that was sent."""
-        self._response: Json | None = None
-        """The response as the server last announced it."""
-        self._calls: dict[int, _Call] = {}
-        """The calls that go out while they arrive."""
-        self.left_alone = False
-        """A call went as it came, because the options say so: no end is made up."""
-        self.failed = False
-        """The response failed: a call that is not complete gets no end."""
-        self.cut = False
-        """The response was cut off: a mended call that lacks its end is not said to be complete."""
+        self.response: Json = {}
+        """The response as the server last announced it; empty if it never did."""
+        self._calls: dict[int, Item] = {}
+        """The calls of which the client has the beginning."""
         self.in_document = False
         """Only what the items become counts: a document has no events."""
 
@@ -87,36 +47,34 @@ class Writer:
             case Decided():
                 return self._decided(part)
             case Stop() if isinstance(source, Incoming):
-                came = source.message.get("response")
-                response = came if isinstance(came, dict) else {**self.announced, "status": source.how_ended()[0]}
+                response = source.inner("response") or {**self.response, "status": source.how_ended()[0]}
                 listed = response.get("output")
-                output = self._items.output(listed) if listed or not part.failed else listed
-                if output != listed:
-                    response = {**response, "output": output}
-                return [self.send(source.kind, {} if response is came else {"response": response}, source)]
-        if not (isinstance(part, Thought | Other) and isinstance(source, Incoming)):
-            return []
-        # An event is sent once, with its last part. What only a terminal event says is in that event.
-        last = part is source.parts[-1] and source.kind not in TERMINAL and DROPPED not in part.body
-        return self._event(source, part) if last else []
+                if listed or not part.failed:
+                    response = {**response, "output": self._items.output(listed)}
+                return [self.send(source.kind, {"response": response}, source)]
+            case Thought() | Other() if isinstance(source, Incoming):
+                # An event is sent once, with its last part. What only a terminal event says is in that event.
+                last = part is source.parts[-1] and source.kind not in TERMINAL
+                return self._event(source, part.slot, part.body.get("text")) if last else []
+        return []
 
     # Events
 
     def send(self, kind: str, fields: Json, came: Incoming | None = None) -> bytes:
-        """An event with these fields: the one that came, if it says so already; else a new one in its place."""
-        wanted = None if came is None else came.number(NUMBER)
-        self._last = number = wanted if wanted is not None and wanted > self._last else self._last + 1
-        message: Json = {}
-        if came is not None and came.kind == kind:
-            message = came.message
-            typed = came.line == kind == message.get("type") or not kind.startswith("response.")
-            if number == wanted and typed and fields.items() <= message.items():
-                return came.raw
-        return self.written({**message, "type": kind, NUMBER: number, **fields}, kind)
+        """An event with these fields: the one that came, if it says so already; else a new one in its place.
 
-    def in_order(self, came: Incoming) -> bytes:
-        """An event that needs nothing but a number in order, if it has a number (`keepalive`, `error`)."""
-        return came.raw if came.number(NUMBER) is None else self.send(came.kind, {}, came)
+        Events beside the answer (`keepalive`, `error`) need nothing but a number in order, if they have one.
+        """
+        wanted = None if came is None else came.number(NUMBER)
+        beside = not kind.startswith("response.")
+        if came is not None and beside and wanted is None:
+            return came.raw
+        self._last = number = max(self._last + 1, wanted or 0)
+        message = came.message if came is not None and came.kind == kind else {}
+        typed = beside or (came is not None and came.line == kind == message.get("type"))
+        if came is not None and typed and number == wanted and fields.items() <= message.items():
+            return came.raw
+        return self.written({**message, "type": kind, NUMBER: number, **fields}, kind)
 
     def written(self, message: Json, kind: str) -> bytes:
         return b"" if self.in_document else self._framing.write(payload.write(message), kind)
@@ -133,30 +91,33 @@ class Writer:
         Every client knows that event. Without a response it is `keepalive`, which OpenAI's own servers send.
         """
         kind, number = "response.in_progress", max(self._last, 0)
-        if self._response is None:
+        if not self.response:
             return self.written({"type": "keepalive", NUMBER: number}, "keepalive")
-        short = {**self._response, **_SHORTENED, "status": "in_progress"}
+        short = {**self.response, **_SHORTENED, "status": "in_progress"}
         return self.written({"type": kind, NUMBER: number, "response": short}, kind)
 
-    def _event(self, source: Incoming, part: Thought | Other) -> list[bytes]:
+    def _event(self, source: Incoming, item: Item | None, text: ItemText | None) -> list[bytes]:
         """An event that is no delta of a text and about no call."""
-        kind, item = source.kind, part.slot
-        if kind in ECHOES and source.response:
+        kind, out, fields = source.kind, list[bytes](), dict[str, Any]()
+        response, body = source.inner("response"), source.inner("item")
+        if response:
             # llama.cpp announces a response without them, and the AI SDK rejects that.
             missing = {"created_at": 0, "model": self._model}
-            response = source.response
-            self._response = response if missing.keys() <= response.keys() else {**missing, **response}
-            return [self.send(kind, {"response": self._response}, source)]
-        if not kind.startswith("response."):
-            return [self.in_order(source)]
-        if item is None:
-            return [self.send(kind, {}, source)]
-        if kind in (ADDED, ENDED):
-            return self._item_event(source, item)
-        if kind.rpartition(".")[0] in TEXTS:
-            return self._text_event(source, item, part.body.get("text"))
-        known = item.index >= 0 and "item_id" in source.message
-        return [self.send(kind, _place(item) if known else {}, source)]
+            self.response = response if missing.keys() <= response.keys() else {**missing, **response}
+            fields = {"response": self.response}
+        elif item is not None and kind in (ADDED, ENDED):
+            if kind == ENDED and item.kind in NEEDED:
+                out = self._opened(item, None)
+            elif not item.id:
+                self._items.announce(item)
+            body = item.as_sent(body)
+            item.done = body if kind == ENDED else None
+            fields = {"output_index": item.index, "item": body}
+        elif item is not None and kind.rpartition(".")[0] in TEXTS:
+            return self._text_event(source, item, text)
+        elif item is not None and item.id and "item_id" in source.message:
+            fields = _place(item)
+        return [*out, self.send(kind, fields, source)]
 
     # Texts
 
@@ -164,7 +125,7 @@ class Writer:
         item: Item | None = part.slot
         if item is None:
             return self._note(part.text)
-        text: MessageText = part.body["text"]
+        text: ItemText = part.body["text"]
         text.sent.append(part.text)
         came = source_of(part)
         if not isinstance(came, Incoming) or came.kind != DELTA:
@@ -178,7 +139,7 @@ class Writer:
             where["logprobs"], came.message["logprobs"] = came.message["logprobs"], []
         return [*out, self.send(DELTA, where)]
 
-    def _text_event(self, source: Incoming, item: Item, text: MessageText | None) -> list[bytes]:
+    def _text_event(self, source: Incoming, item: Item, text: ItemText | None) -> list[bytes]:
         """An event about a text that is no delta of a message."""
         stem, _, verb = source.kind.rpartition(".")
         out = self._opened(item, None if stem == PART and verb == "added" else text)
@@ -187,50 +148,42 @@ class Writer:
         if text is not None:
             text.opened = True
             if stem == PART:
-                fields["part"] = (text if verb == "done" else MessageText(0)).in_part(source.message.get("part"))
+                fields["part"] = (text if verb == "done" else ItemText(0)).in_part(source.message.get("part"))
             elif verb == "done":
                 fields["text"] = text.in_part(source.message)["text"]
         return [*out, self.send(source.kind, fields, source)]
 
-    def _opened(self, item: Item, text: MessageText | None) -> list[bytes]:
+    def _opened(self, item: Item, text: ItemText | None) -> list[bytes]:
         """The beginnings of an item and of a text, if the client lacks them: Codex drops the deltas without them."""
         out: list[bytes] = []
-        if item.index < 0:
+        if not item.id:
             self._items.announce(item)
-            kept = {key: value for key, value in item.body.items() if key not in _CONTENT}
-            body = {**item.with_needed({"type": item.kind, **kept}), "status": "in_progress"}
+            own = {"id": item.id, "status": "in_progress"}
+            body = {"type": item.kind, **item.body, **NEEDED[item.kind], **own}
             out.append(self.send(ADDED, {"output_index": item.index, "item": body}))
         if text is not None and not text.opened:
             where = _place(item, content_index=text.number)
-            out.append(self.send(f"{PART}.added", {**where, "part": MessageText(0).in_part(None)}))
+            out.append(self.send(f"{PART}.added", {**where, "part": ItemText(0).in_part(None)}))
             text.opened = True
         return out
 
-    def _note(self, text: str) -> list[bytes]:
+    def _note(self, note: str) -> list[bytes]:
         """A message of ours."""
         item = self._items.open(MESSAGE, "", None, {})
-        out, where = self._opened(item, item.text(0)), _place(item, content_index=0)
-        item.text(0).show(text)
-        part = item.text(0).in_part(None)
-        out.append(self.send(DELTA, {**where, "delta": text}))
-        out.append(self.send(f"{OUTPUT_TEXT}.done", {**where, "text": text}))
-        out.append(self.send(f"{PART}.done", {**where, "part": part}))
+        text = item.text(0)
+        out, where = self._opened(item, text), _place(item, content_index=0)
+        text.show(note)
+        part = text.in_part(None)
         item.done = item.as_sent({"type": MESSAGE, "role": "assistant", "status": "completed", "content": [part]})
-        item.over = self._items.changed = True
-        return [*out, self.send(ENDED, {"output_index": item.index, "item": item.done})]
+        return [
+            *out,
+            self.send(DELTA, {**where, "delta": note}),
+            self.send("response.output_text.done", {**where, "text": note}),
+            self.send(f"{PART}.done", {**where, "part": part}),
+            self.send(ENDED, {"output_index": item.index, "item": item.done}),
+        ]
 
-    # Items and calls
-
-    def _item_event(self, source: Incoming, item: Item) -> list[bytes]:
-        """The beginning or the end of an item that is no call."""
-        begun = source.kind == ENDED and item.kind in (MESSAGE, REASONING)
-        out = self._opened(item, None) if begun else []
-        if item.index < 0:
-            self._items.announce(item)
-        body = item.with_needed(source.item) if source.kind == ADDED else item.as_sent(source.item)
-        item.done = body if source.kind == ENDED else None
-        self._items.changed = self._items.changed or body is not source.item
-        return [*out, self.send(source.kind, {"output_index": item.index, "item": body}, source)]
+    # Calls
 
     def _decided(self, part: Decided) -> list[bytes]:
         """A whole call: one piece."""
@@ -242,64 +195,51 @@ class Writer:
         piece.fragments = part.fragments
         return self._call(piece, type=kind, namespace=outcome.namespace or "")
 
-    def _call(self, piece: Piece, **named: str) -> list[bytes]:
+    def _call(self, piece: Piece, **said: str) -> list[bytes]:
         """A piece of a call, or all of it: its announcement, a delta, and how it ends."""
-        if piece.begins:
-            item_id = next((one.item for one in piece.fragments if one.item), "")
-            place = piece.fragments[0].slot if piece.fragments else None
-            item = self._items.open(CALL, item_id, place, {})
-            self._items.announce(item)
-            self._items.changed = True
-            named = {"id": item.id, **named, "call_id": piece.id, "name": piece.name}
-            self._calls[piece.number] = _Call(item, named, *_CARRIERS[named["type"]])
-        call = self._calls[piece.number]
         came = {one.source.kind: one.source for one in reversed(piece.fragments) if isinstance(one.source, Incoming)}
         added, ended = came.get(ADDED), came.get(ENDED)
         listed = next((one.body for one in piece.fragments if one.again), None)
-        body = ended.item if ended is not None else listed or (added.item if added is not None else {})
-        item, out = call.item, list[bytes]()
+        begun = {} if added is None else added.inner("item")
+        body = listed or begun if ended is None else ended.inner("item")
+        out: list[bytes] = []
         if piece.begins:
-            begun = call.with_text(body if added is None else added.item, "")
-            begun |= {"status": "in_progress"} if added is None else {}
-            out.append(self.send(ADDED, {"output_index": item.index, "item": begun}, added))
-        if piece.arguments or (piece.ends and not call.sent):
-            call.sent.append(piece.arguments)
-            delta = came.get(f"{call.stem}.delta", came.get(f"{ARGUMENTS}.delta"))
-            out.append(self.send(f"{call.stem}.delta", {**_place(item), "delta": piece.arguments}, delta))
-        if piece.left_alone:
-            # It may have no end of its own: then the list at the end says what it was.
-            self.left_alone, item.done = True, listed
-        return out if not (piece.ends or piece.left_alone) else [*out, *self._end(call, piece, came, body)]
+            item_id = next((one.item for one in piece.fragments if one.item), "")
+            place = piece.fragments[0].slot if piece.fragments else None
+            item = self._calls[piece.number] = self._items.open(CALL, item_id, place, {})
+            self._items.announce(item)
+            item.said = {"id": item.id, **said, "call_id": piece.id, "name": piece.name}
+            made = _with_call(begun, item, "") if begun else {**_with_call(body, item, ""), "status": "in_progress"}
+            out.append(self.send(ADDED, {"output_index": item.index, "item": made}, added))
+        item = self._calls[piece.number]
+        stem, key = _CARRIERS[item.said["type"]]
+        sent = item.text(0)
+        if piece.arguments or (piece.ends and not sent.sent):
+            sent.show(piece.arguments)
+            fields = {**_place(item), "delta": piece.arguments}
+            out.append(self.send(f"{stem}.delta", fields, came.get(f"{stem}.delta")))
+        arguments, done = "".join(sent.sent), came.get(f"{stem}.done")
+        told = done is not None if piece.left_alone else piece.ends
+        if told:
+            name = {"name": piece.name} if done is not None and "name" in done.message else {}
+            out.append(self.send(f"{stem}.done", {**_place(item), key: arguments, **name}, done))
+        if not piece.ends:
+            # One that is left alone may have no end of its own: then the list at the end says what it was.
+            item.done = listed if piece.left_alone else None
+            return out
+        item.done = _with_call(body, item, arguments)
+        whole = piece.begins or piece.left_alone or payload.object_in(arguments) is not None
+        if not whole or (ended is None and listed is None):
+            item.done["status"] = "completed" if whole else "incomplete"
+        return [*out, self.send(ENDED, {"output_index": item.index, "item": item.done}, ended)]
 
-    def _end(self, call: _Call, piece: Piece, came: dict[str, Incoming], body: Json) -> list[bytes]:
-        """The whole arguments and the whole item."""
-        item, text, out = call.item, "".join(call.sent), list[bytes]()
-        whole = piece.begins or piece.left_alone or payload.object_in(text) is not None
-        ends = piece.ends and (whole or not self.failed)
-        done = came.get(f"{call.stem}.done", came.get(f"{ARGUMENTS}.done"))
-        if done is not None if piece.left_alone else ends:
-            name = {"name": call.named["name"]} if done is not None and "name" in done.message else {}
-            out.append(self.send(f"{call.stem}.done", {**_place(item), call.key: text, **name}, done))
-        if ends:
-            ended = came.get(ENDED)
-            item.done = call.with_text(body, text)
-            again = any(one.again for one in piece.fragments)
-            said = ended is not None or (again and not (self.cut and item.done != body))
-            open_still = body.get("status") == "in_progress" and not (self.in_document and item.done == body)
-            if not said or not whole or open_still:
-                item.done["status"] = "completed" if whole and not (self.cut and piece.fragments) else "incomplete"
-            out.append(self.send(ENDED, {"output_index": item.index, "item": item.done}, ended))
-        return out
 
-    # The end
-
-    @property
-    def announced(self) -> Json:
-        """The response as the server last announced it, or a new one if it never did."""
-        if self._response is not None:
-            return self._response
-        identity = self._items.fresh("response")
-        return {"id": identity, "object": "response", "created_at": 0, "model": self._model, "output": []}
+def _with_call(body: Json, item: Item, arguments: str) -> Json:
+    """The item of a call as the client gets it."""
+    key = _CARRIERS[item.said["type"]][1]
+    made = {**body, **item.said, key: arguments}
+    other = "arguments" if key == "input" else "input"
+    return {key: value for key, value in made.items() if key != other and (key, value) != ("namespace", "")}
 
 
 def _place(item: Item, **numbers: int) -> Json:
