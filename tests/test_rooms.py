@@ -46,7 +46,7 @@ MAY_KNOW = {
     "answer_text": "mend parts policy request textcalls sizes waiting",
     "parse_failure": "mend outcome policy reasons request sizes textcalls wire",
     "answer": "answer_text call calls finish_reason live mend outcome parts policy reasons request sent sizes waiting",
-    "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes textcalls tools waiting wire",
+    "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes textcalls waiting wire",
     "sniff": "payload protocols sizes wire",
     "body": "mend protocols sizes sniff wire",
     "engine": "body ids mend outcome parse_failure policy protocols request sniff wire",

@@ -46,7 +46,7 @@ JOINED = (
     "        response.stream = stream.feed",
     '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end()',
 )
-NO_END = (ENGINE + "protocols/chat.py", "out = super().end()", "out = list[bytes]()")
+NO_END = (ENGINE + "protocols/chat.py", "out = super().end(half)", "out = list[bytes]()")
 NO_LIMIT = (
     ENGINE + "body.py",
     "self._mender, self._limit, self._decoder = mender, mender.policy.max_held_bytes,",

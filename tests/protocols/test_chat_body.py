@@ -113,7 +113,8 @@ def test_calls_in_another_choice_move_to_the_first() -> None:
         }
     ).encode()
     answer = json.loads(mend_whole(Response("chat", read_request({"n": 1})), raw))
-    assert len(answer["choices"]) == 1
+    assert [choice["message"].get("content") for choice in answer["choices"]] == ["ok", None]
+    assert "tool_calls" not in answer["choices"][1]["message"]
     assert answer["choices"][0]["message"]["tool_calls"][0]["id"] == "a"
     assert answer["choices"][0]["finish_reason"] == "tool_calls"
     assert mend_whole(Response("chat", read_request({"n": 2})), raw).count(b'"index"') == 2

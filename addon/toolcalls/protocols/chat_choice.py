@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any, Final
 
 from .. import payload
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Thought
-from ..payload import shown_text
+from ..answer import Answer
+from ..parts import Decided, Fragment, Json, Other, Part, Piece, Thought, read_together
+from ..payload import says, shown_text
 from ..request.history import SERVER_CALLS
-from ..tools.declared import Tools
+from ..request.request import Request
 
 CALLS: Final = ("tool_calls", "function_call")
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
@@ -19,8 +20,7 @@ _DETAILS: Final = "reasoning_details"
 _THOUGHTS: Final = (*_REASONING, _DETAILS)
 _SHOWN: Final = ("refusal", "audio", "annotations")
 """What a client shows of an answer besides its text."""
-CONTENT: Final = frozenset({"role", "content", "tool_calls"})
-KNOWN: Final = frozenset({"role", "index", "type", "content", *CALLS, *_THOUGHTS, *_SHOWN})
+CONTENT: Final = frozenset({"role", "index", "type", "content", *CALLS})
 CHOICE: Final = frozenset({"index", "delta", "message", "finish_reason", "native_finish_reason", "logprobs"})
 _ENTRY: Final = frozenset({"index", "id", "type", "function"})
 _FUNCTION: Final = frozenset({"name", "arguments"})
@@ -29,28 +29,89 @@ _CALLS_FUNCTION: Final = frozenset({"function", "name", "arguments"})
 """Keys of a call of a function, one of which each piece of it has, but for its beginning."""
 
 
-@dataclass(slots=True)
-class Choice:
-    """What the stream has said in one choice."""
+class Choice(Answer):
+    """One choice: an answer of its own, and what the stream has said in it."""
 
-    index: int
-    tools: Tools
-    has_role: bool = False
-    has_text: bool = False
-    has_reasoning: bool = False
+    has_role = has_text = has_reasoning = stopped = False
     legacy: bool | None = None
     """The calls arrive in the old form, `function_call`; None before there is one."""
-    writes_legacy: bool = False
-    stop: Stop | None = None
-    """The last reason."""
-    indices: list[int] = field(default_factory=list)
-    """The indices of the calls that the client has, by number."""
-    at_hosts: dict[Any, str | None] = field(default_factory=dict)
-    """Index → the id of the call there that passes as it came; None if another call has begun there since."""
-    custom: bool = False
+    writes_legacy = False
+    """The client gets them in that form too."""
+    _custom = False
     """The client was called with a freeform tool."""
 
-    def is_hosts(self, entry: Json, fragment: Fragment) -> bool:
+    def __init__(self, request: Request, *rest: Any) -> None:
+        super().__init__(request, *rest)
+        self._legacy_functions = request.legacy_functions
+        self._indices: list[int] = []
+        """The indices of the calls that the client has, by number."""
+        self._at_hosts: dict[Any, str | None] = {}
+        """Index → the id of the call there that passes as it came; None if another call has begun there since."""
+
+    def delta_of(self, said: Json) -> tuple[Json, bool]:
+        """The delta of a choice, and whether its calls repeat the answer.
+
+        A document has a whole `message`, and some servers put one into the last chunk, instead of a delta or beside
+        one. Of that, what the client has already is left out.
+        """
+        delta, message = said.get("delta"), said.get("message")
+        delta = delta if isinstance(delta, dict) else {}
+        if not isinstance(message, dict) or any(delta.get(key) for key in CALLS):
+            return delta, False
+        known = _THOUGHTS if self.has_reasoning else ()
+        new = {key: message[key] for key in message if key in CALLS or not (self.has_text or key in known)}
+        return {**delta, **new}, True
+
+    def read_besides(self, delta: Json) -> list[Part]:
+        """What a delta says besides its text and its calls: reasoning, a refusal, citations, audio, and whatever
+        nobody knows."""
+        said = {key: delta[key] for key in delta if key not in CONTENT and says(delta[key])}
+        thoughts = [said[key] for key in _REASONING if key in said]
+        if not thoughts and isinstance(said.get(_DETAILS), list):
+            details = (one.get("text") or one.get("summary") for one in said[_DETAILS] if isinstance(one, dict))
+            thoughts = ["".join(word for word in details if isinstance(word, str))]
+        readable = [word for word in thoughts if isinstance(word, str)]
+        parts: list[Part] = [Thought(readable[0], body=said)] if readable else []
+        self.has_reasoning = self.has_reasoning or bool(thoughts)
+        # No call is found in reasoning in a form that cannot be read.
+        shows = any(key in said for key in _SHOWN) or readable != thoughts
+        if said and (shows or not parts):
+            audio = said.get("audio")
+            spoken = shown_text(audio.get("transcript")) if isinstance(audio, dict) else ""
+            told = Other(body={} if parts else said, shown=spoken, refusal="refusal" in said)
+            told.quiet = told.waits = not shows
+            parts.append(told)
+        return parts
+
+    def read_calls(self, delta: Json, *, again: bool) -> list[Part]:
+        """The calls of a delta. Those in the old form count only if they do not arrive as `tool_calls` too."""
+        listed = delta.get("tool_calls")
+        if self.legacy not in (None, not listed) and self.has_calls:
+            return read_together(b"", [Other(quiet=True)])  # The client does not get them.
+        self.legacy = not listed
+        if self.legacy:
+            listed = [{"function": delta["function_call"]}]
+            self.writes_legacy = self._legacy_functions
+        if self.writes_legacy:
+            self.end.words, self.needs_ids = replace(self.end.words, calls="function_call"), False
+        parts: list[Part] = []
+        for place, entry in enumerate(listed if isinstance(listed, list) else [listed]):
+            if not isinstance(entry, dict):
+                continue
+            fragment = fragment_of(entry)
+            if again:
+                # All that it says is written again, wherever it stands.
+                fragment.again, fragment.slot, fragment.body = True, place, entry if "function" in entry else {}
+            known = again and fragment.id in self._at_hosts.values()
+            if not self._is_hosts(entry, fragment):
+                parts.append(fragment)
+                continue
+            parts += [] if known else [Other(body={"tool_calls": [entry]}, waits=True)]
+            self.end.left_alone = self.end.other_tools = True
+            self.end.called = self.sent > 0 or self._custom
+        return parts
+
+    def _is_hosts(self, entry: Json, fragment: Fragment) -> bool:
         """Whether an entry of `tool_calls` is no call of the client's functions, and passes as it came, or a piece of
         such a call. `fragment`: what it is as a call of a function.
 
@@ -63,75 +124,40 @@ class Choice:
             # An entry of a kind that nobody knows says what it says under a key of its own.
             ours = bool(entry.keys() & _CALLS_FUNCTION) or not any(isinstance(one, dict) for one in entry.values())
         else:
-            declared = self.tools.get(fragment.name) if isinstance(entry.get("function"), dict) else None
+            declared = self._tools.get(fragment.name) if isinstance(entry.get("function"), dict) else None
             ours = declared is not None and declared.schema is not None
-        theirs = self.at_hosts.get(index)
+        theirs = self._at_hosts.get(index)
         if fragment.id.startswith(SERVER_CALLS) or not ours:
-            self.at_hosts[index] = fragment.id or theirs or ""
-            self.custom = self.custom or _CUSTOM in (kind, *entry)
+            self._at_hosts[index] = fragment.id or theirs or ""
+            self._custom = self._custom or _CUSTOM in (kind, *entry)
             return True
         if theirs is not None and (fragment.name or fragment.id not in ("", theirs)):
-            self.at_hosts[index] = None
-        return self.at_hosts.get(index) is not None
+            self._at_hosts[index] = None
+        return self._at_hosts.get(index) is not None
 
     def index_of(self, number: int) -> int:
         """The index of a call at the client: one that no call has that passes as it came."""
-        while number >= len(self.indices):
-            free = self.indices[-1] + 1 if self.indices else 0
-            self.indices.append(next(index for index in itertools.count(free) if index not in self.at_hosts))
-        return self.indices[number]
+        while number >= len(self._indices):
+            free = self._indices[-1] + 1 if self._indices else 0
+            self._indices.append(next(index for index in itertools.count(free) if index not in self._at_hosts))
+        return self._indices[number]
 
 
-def delta_of(choice: Json, *, text: bool, reasoning: bool) -> tuple[Json, bool]:
-    """The delta of a choice, and whether its calls repeat the answer.
-
-    Some servers put a whole `message` into the last chunk, instead of a delta or beside an empty one. `text`,
-    `reasoning`: the client has that of it.
-    """
-    delta, message = choice.get("delta"), choice.get("message")
-    whole: Json = message if isinstance(message, dict) else {}
-    if isinstance(delta, dict):
-        if message is None or delta.get("tool_calls") or delta.get("function_call"):
-            return delta, False
-        return {**delta, **{key: whole[key] for key in CALLS if whole.get(key)}}, True
-    dropped = _THOUGHTS if reasoning else ()
-    return {key: value for key, value in whole.items() if (key in CALLS if text else key not in dropped)}, True
-
-
-def read_content(content: Any) -> list[Other]:
-    """The parts of a text that is no string, in order: what the client sees in each entry.
+def read_content(content: Any) -> Other:
+    """A text that is no string, with what the client sees of it.
 
     Some servers send a list of entries, as in requests: `[{"type": "text", "text": "…"}]`.
     """
-    listed = isinstance(content, list)
-    parts: list[Other] = []
-    for entry in content if listed else [content]:
-        shown, refusal = shown_text(entry), False
-        if isinstance(entry, dict):
-            thought, refusal = entry.get("type") in ("thinking", "reasoning"), bool(entry.get("refusal"))
-            shown = "" if thought else None if entry.get("content") else shown_text(entry.get("text"))
-        if entry:
-            parts.append(Other(body={"content": [entry] if listed else entry}, shown=shown, refusal=refusal))
-    return parts
-
-
-def read_besides(delta: Json) -> list[Part]:
-    """What a delta says before its text: reasoning, a refusal, citations, audio."""
-    given = {key: delta[key] for key in _THOUGHTS if delta.get(key)}
-    words = [given[key] for key in _REASONING if key in given]
-    text = next((word for word in words if isinstance(word, str)), "")
-    if not words and isinstance(given.get(_DETAILS), list):
-        details = (one.get("text") or one.get("summary") for one in given[_DETAILS] if isinstance(one, dict))
-        text = "".join(word for word in details if isinstance(word, str))
-    parts: list[Part] = [Thought(text, body=given)] if given else []
-    if not all(isinstance(word, str) for word in words):
-        parts.append(Other())  # In a form that cannot be read: no call is found in it.
-    shown = {key: delta[key] for key in _SHOWN if delta.get(key)}
-    if delta.get("refusal") or any(value.strip() if isinstance(value, str) else True for value in shown.values()):
-        audio = delta.get("audio")
-        spoken = shown_text(audio.get("transcript")) if isinstance(audio, dict) else ""
-        parts.append(Other(body=shown, shown=spoken, refusal=bool(delta.get("refusal"))))
-    return parts
+    texts: list[str | None] = []
+    refusal = False
+    for entry in content if isinstance(content, list) else [content]:
+        if not isinstance(entry, dict):
+            texts.append(shown_text(entry))
+        elif entry.get("type") not in ("thinking", "reasoning"):
+            texts.append(None if entry.get("content") else shown_text(entry.get("text")))
+            refusal = refusal or bool(entry.get("refusal"))
+    known = [text for text in texts if text is not None]
+    return Other(body={"content": content}, shown="".join(known) if known == texts else None, refusal=refusal)
 
 
 def fragment_of(entry: Json) -> Fragment:
@@ -155,28 +181,13 @@ def fragment_of(entry: Json) -> Fragment:
     )
 
 
-def written_call(part: Decided | Piece | Fragment) -> Json:
-    """The entry of a call, or of a piece of it, without its index."""
+def written_call(part: Decided | Piece | Fragment, index: int | None = None) -> Json:
+    """The entry of a call, or of a piece of it."""
     said = part.outcome if isinstance(part, Decided) else part
     named = not isinstance(part, Piece) or part.begins
-    identity = {"id": said.id, "type": "function"} if named and said.id else {}
-    name = {"name": said.name} if named and (said.name or isinstance(part, Decided)) else {}
-    return {
-        **identity,
-        **part.body,
-        "function": {**name, "arguments": said.arguments, **part.body.get("function", {})},
-    }
-
-
-def joined(choices: list[Json]) -> list[Json]:
-    """The first choice with the calls of the next that has some, if it has none: only one choice was asked for."""
-    messages = [one if isinstance(one := choice.get("message"), dict) else {} for choice in choices]
-    at = next((at for at, one in enumerate(messages) if one.get("tool_calls") or one.get("function_call")), 0)
-    listed = messages[at].get("tool_calls")
-    if not (at and listed and messages[0]):
-        return choices
-    calls = listed if isinstance(listed, list) else [listed]
-    rest = {key: value for key, value in messages[at].items() if key != "tool_calls"}
-    kept = [{**choices[at], "message": rest}] if any(value for key, value in rest.items() if key != "role") else []
-    whole = {**choices[0], "message": {**messages[0], "tool_calls": calls}}
-    return [whole, *choices[1:at], *kept, *choices[at + 1 :]]
+    head: Json = {} if index is None else {"index": index}
+    head |= {"id": said.id, "type": "function"} if named and said.id else {}
+    told = {"name": said.name} if named and (said.name or isinstance(part, Decided)) else {}
+    told["arguments"] = said.arguments
+    # Keys of the upstream stand behind ours, and what they say does not count.
+    return {**head, **part.body, **head, "function": {**told, **part.body.get("function", {}), **told}}

@@ -91,7 +91,7 @@ class Messages(Protocol):
         if self._over:
             return self._read_behind(kind, raw, data)
         if kind == "error":
-            raise Failed(raw=raw)
+            raise Failed(raw)
         if kind == "message_start":
             return self._read_message_start(raw, data)
         if kind == "ping" or kind not in _EVENTS:
@@ -218,7 +218,7 @@ class Messages(Protocol):
         [self._counted] = read_together(raw, [stop])
         return [Other(quiet=True)]
 
-    def _finish(self) -> list[bytes]:
+    def _finish(self, finish: Finish = Finish.UNKNOWN, *, failed: bool = False) -> list[bytes]:
         self._over = True
         parts = self._taken([self._counted] if self._counted is not None else [])
         parts += self._closed(Finish.UNKNOWN)
@@ -363,7 +363,7 @@ class Messages(Protocol):
         if not (ours and isinstance(content, list)) or message.get("error"):
             return None
         if not isinstance(usage, dict):
-            raise Instead(Event(strict.write({**message, "usage": _NO_USAGE}).encode(), None))
+            raise Instead(Event(b"", strict.write({**message, "usage": _NO_USAGE})))
         parts = [part for slot, block in enumerate(content) for part in self._read_whole(slot, block)]
         return [*parts, Stop(reason, Finish.of(reason), tokens=tokens_in(usage, "output_tokens"))]
 

@@ -84,7 +84,7 @@ class Ollama(Protocol):
         if isinstance(content, str):
             parts += [Text(content)] if content else []
         else:
-            parts += read_content(content)
+            parts += [read_content(content)] if content else []
         more = {key: value for key, value in message.items() if says(value) and key not in _MESSAGE}
         if more:
             parts.append(Other(body=more, quiet=True))

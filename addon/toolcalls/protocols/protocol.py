@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Final
 
@@ -36,13 +36,10 @@ _MOST_LEARNT: Final = 64 * 1024
 
 
 class Failed(Exception):
-    """The event is an error of the upstream. `again`: events that say so in the protocol's own words.
+    """The event is an error of the upstream. `events`: what the client gets of it, if not the event as it came."""
 
-    `raw`: the event as the client gets it, if not as it came.
-    """
-
-    def __init__(self, *again: bytes, raw: bytes = b"") -> None:
-        self.again, self.raw = again, raw
+    def __init__(self, *events: bytes) -> None:
+        self.events = events
 
 
 class Ended(Exception):
@@ -68,7 +65,7 @@ class Protocol(Traits, ABC):
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         self._request, self._policy, self._mender = request, policy, mender
         self.tail = Tail()
-        self.answers: dict[Any, Answer] = {}
+        self.answers: Mapping[Any, Answer] = {}
         """The answers, by what tells them apart (`choice`)."""
         self._started = self._over = False
         self.recover: Callable[[Event, bool, bool], tuple[list[Event], list[Outcome]]] | None = None
@@ -137,7 +134,7 @@ class Protocol(Traits, ABC):
         if len(self.answers) >= _MOST_ANSWERS:
             raise LimitReached
         made = self.answer_type(self._request, self._policy, self._mender, type(self), self.tail, choice)
-        self.answers[choice] = made
+        self.answers = {**self.answers, choice: made}
         return made
 
     @property
@@ -168,7 +165,7 @@ class Protocol(Traits, ABC):
         try:
             parts = self.read(event)
         except Failed as failed:
-            return self._recovered(event) or self._fail(failed.raw or event.raw, *failed.again)
+            return self._recovered(event) or self._fail(*(failed.events or [event.raw]))
         except Ended as ended:
             return [*self._finish(), ended.raw]
         except Instead as instead:
@@ -270,31 +267,25 @@ class Protocol(Traits, ABC):
         self.recover = None
         return [*self._finish(), raw]
 
-    def _finish(self) -> list[bytes]:
-        """All that waits, if an event says that the stream ends."""
+    def _finish(self, finish: Finish = Finish.UNKNOWN, *, failed: bool = False) -> list[bytes]:
+        """All that waits: the stream has ended, or an error follows (`failed`)."""
         if not self._has_work:
             return []
         self._over = True
-        return self.written(self._closed(Finish.UNKNOWN))
+        return self.written(self._closed(finish, failed=failed))
 
     def end(self, half: bytes = b"") -> list[bytes]:
         """The stream has ended, perhaps inside an event: what the client still gets."""
-        if not self._has_work:
-            return [half] if half else []
-        self._over = True
-        # Clients stop at half an event, so they must not get it before a call that was held.
-        answers = list(self.answers.values())
-        waited, called = (
-            any(answer.holds_call or answer.reason_waits for answer in answers),
-            any(answer.has_calls for answer in answers),
-        )
-        for answer in answers:
-            if half and not answer.end.reasons:  # It was cut off.
+        answers = [] if self._over else list(self.answers.values())
+        called = any(answer.has_calls for answer in answers)
+        for answer in answers if half and self.passes_calls else ():
+            if not answer.end.reasons:  # Half an event may be the one that says that it was cut off.
                 answer.end.finishes.add(Finish.CUT)
                 answer.end.broken = True
-        out = self.written(self._closed(Finish.CUT))
+        out = self._finish(Finish.CUT)
         called = called or any(answer.sent for answer in answers)
-        return out if not half or (waited and called) else [*out, half]
+        # Clients stop at half an event, so they do not get it behind a call that was held.
+        return out if (out and called) or not half else [*out, half]
 
     @property
     def _so_far(self) -> tuple[bool, bool, bool]:
@@ -322,8 +313,7 @@ class Protocol(Traits, ABC):
 
     def _fail(self, *raw: bytes) -> list[bytes]:
         """An error: complete calls go before it, and unfinished ones are dropped."""
-        out = self.written(self._closed(Finish.CUT, failed=True)) if self._has_work else []
-        return [*out, *raw]
+        return [*self._finish(Finish.CUT, failed=True), *raw]
 
     def written(self, parts: list[Part]) -> list[bytes]:
         """These parts as events: an event all of whose parts are here leaves as it came."""
@@ -362,14 +352,12 @@ class Protocol(Traits, ABC):
         except Failed:
             return body
         except Instead as instead:
-            return self.document(instead.events[0].raw)
+            return self.document((instead.events[0].data or "").encode("utf-8", "backslashreplace"))
         if not parts:
             return body
         told = any(isinstance(part, Stop) for part in parts)
         out = self._taken(parts)
         out += self._closed(Finish.UNKNOWN if told or not self.document_needs_reason else Finish.CUT)
-        if not told:
-            out = [part for part in out if not isinstance(part, Stop)]
         out = joined(out)
         return body if out == parts else self.write_document(body, out)
 

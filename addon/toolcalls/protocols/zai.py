@@ -88,7 +88,7 @@ class Zai(Protocol):
         except Failed as failed:
             parts = self._end_turn(Finish.CUT, broken_off=True)
             self._over = True
-            return [*self.written([part for part in parts if not isinstance(part, Stop)]), *failed.again]
+            return [*self.written([part for part in parts if not isinstance(part, Stop)]), *failed.events]
         if len(self._document) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
         return out if self._blocks_of_turn is None else [*out, *self.written(self._end_turn(Finish.COMPLETE))]

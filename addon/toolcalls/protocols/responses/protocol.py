@@ -127,8 +127,8 @@ class Responses(Protocol):
 
     # The end
 
-    def _finish(self) -> list[bytes]:
-        return self._end_response(Finish.UNKNOWN)
+    def _finish(self, finish: Finish = Finish.UNKNOWN, *, failed: bool = False) -> list[bytes]:
+        return self._end_response(finish)
 
     def end(self, half: bytes = b"") -> list[bytes]:
         if self._over or not self._started:
