@@ -24,7 +24,6 @@ from toolcalls.proxy.http_flows import HttpFlows
 from toolcalls.proxy.reporting import Reporter
 from toolcalls.proxy.settings import Settings
 from toolcalls.proxy.websocket_flows import WebSocketFlows
-from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 
 logger = logging.getLogger("toolfix")
@@ -35,8 +34,8 @@ class Toolfix:
         refusals = Refusals()
         self.settings = Settings()
         self.reporter = Reporter(self.settings)
-        self.http = HttpFlows(self.settings, self.reporter, refusals, ReasoningMemory())
-        self.websockets = WebSocketFlows(self.settings, self.reporter, refusals, self.http.all_held)
+        self.http = HttpFlows(self.reporter, refusals)
+        self.websockets = WebSocketFlows(self.reporter, refusals, self.http.all_held)
         self.addons = [self.http, self.websockets]
         """What follows the beginning of a flow: mitmproxy calls their hooks too."""
         self.user_agents: WeakKeyDictionary[connection.Client, str] = WeakKeyDictionary()
@@ -48,11 +47,6 @@ class Toolfix:
 
     def running(self) -> None:
         content_view.register(self.http.shown)
-        try:
-            # mitmproxy says nothing of an option that nobody declares, such as `toolfix-mode`.
-            policy.read_options({name: "" for name in ctx.options.deferred if policy.is_ours(name)})
-        except policy.BadOption as bad:
-            logger.error("%s%s", policy.LOGGED, bad)
         # The objects of mitmproxy and the addon live as long as the process; scanning them in every full garbage
         # collection takes up to 50 ms.
         if not gc.get_freeze_count():
@@ -98,7 +92,9 @@ class Toolfix:
         host = data.conn.sni or (data.context.server.address or ("the host",))[0]
         ca = Path(ctx.options.confdir).expanduser() / "mitmproxy-ca-cert.pem"
         agent = self.user_agents.get(data.context.client, "")
-        self.reporter.advise(advice.of_distrust(data.conn.error or "", agent, host, str(ca)))
+        sentence = advice.of_distrust(data.conn.error or "", agent, host, str(ca))
+        if sentence and self.reporter.summary.warning(sentence):
+            logger.warning(sentence)
 
     # Flows
 
@@ -112,7 +108,10 @@ class Toolfix:
     @command.command("toolfix.stats")
     def stats(self) -> str:
         """What toolfix has done since it started, in the format of /metrics."""
-        return self.reporter.stats(self.http.held_now())
+        recorder = self.settings.recorder
+        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
+        held = self.http.held_now()
+        return self.reporter.metrics.render(mode=self.settings.mode, held_bytes=held, recordings=recordings)
 
     def request(self, flow: http.HTTPFlow) -> None:
         if metrics.is_asked_for(flow):

@@ -336,7 +336,7 @@ def test_a_directory_of_recordings_into_which_others_can_write_is_one_sentence(r
     result = run("echo", "never", options=("--record", str(shared)))
     assert (result.returncode, result.stdout) == (125, "")
     assert result.stderr.startswith("toolfix: the proxy did not start: toolfix_record=")
-    assert "can be written by others: name a directory" in result.stderr
+    assert "cannot be written (others can write into it, until chmod go-w): name another directory." in result.stderr
 
 
 def test_a_bad_option_in_mitmproxys_own_file_is_one_sentence(run: Run, tmp_path: Path) -> None:

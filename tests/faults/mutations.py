@@ -43,8 +43,8 @@ HTTP_FLOWS = ENGINE + "proxy/http_flows.py"
 NOT_CALLED = (HTTP_FLOWS, "self._close(flow, state, broken=True)", "return")
 JOINED = (
     HTTP_FLOWS,
-    "        response.stream = stream.feed",
-    '        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end()',
+    "        response.stream = self._new_stream(flow, state).feed",
+    '        stream = self._new_stream(flow, state)\n        response.stream = lambda chunk: b"".join(stream.feed(chunk)) if chunk else stream.end()',
 )
 NO_END = (ENGINE + "protocols/chat.py", "out = super().end(half)", "out = list[bytes]()")
 NO_LIMIT = (
@@ -138,7 +138,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "duplicated and reordered frames", "test_frames.py of_one_read", "several messages go where one would have gone",
-        ((ENGINE + "proxy/websocket_flows.py", "PATCHED = _patch_fragmentizer()", "PATCHED = False"),),
+        ((ENGINE + "proxy/websocket_flows.py", "layer.Fragmentizer.__call__ = _send_each", "_send_each"),),
     ),
     Mutation(
         "client that disconnects", "test_slow.py disconnects_at_any_event", "the `error` hook closes the books", (NOT_CALLED,)
@@ -172,7 +172,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "script reloaded with streams open", "test_stops.py websocket", "open sockets are handed to the new script",
-        ((ENGINE + "proxy/websocket_flows.py", "self._sockets = sockets", "self._sockets = type(sockets)()"),),
+        ((ENGINE + "proxy/websocket_flows.py", "= refusals, all_held, clock", "= refusals, all_held, clock; sockets.clear()"),),
     ),
     Mutation(
         "clock jumps", "test_clocks.py recordings_are_written", "a new job wakes the writer, whatever the clock says",

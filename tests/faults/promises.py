@@ -176,7 +176,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: the content view shows nothing invisible", "../proxy/test_log_lines.py the_view", "what is not visible is escaped",
-        ((ENGINE + "proxy/content_view.py", "{shown(outcome.name) or '(no name)'}", "{outcome.name or '(no name)'}"),),
+        ((ENGINE + "proxy/content_view.py", "(shown(call.get(key", "{outcome.name or '(no name)'}"),),
     ),
     Mutation(
         "promise: doctor shows nothing invisible", "../proxy/test_log_lines.py the_view", "what is not visible is escaped",

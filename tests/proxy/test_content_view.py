@@ -6,7 +6,6 @@ from mitmproxy.test import tflow
 
 from tests.proxy.test_flow_files import RECORDING, flow_of
 from toolcalls.outcome import Outcome
-from toolcalls.policy import Policy
 from toolcalls.proxy.content_view import MOST_SHOWN, ViewedResponse, preview, view_text
 from toolcalls.recording import store
 
@@ -14,7 +13,7 @@ from toolcalls.recording import store
 def test_a_refused_call_has_its_reason_and_a_dropped_one_is_said_to_be_dropped() -> None:
     refused = Outcome("refused", "invalid", '{"tool":"Bash"}', "Bash", '{"a', ("sent to the invalid tool",), "cut")
     dropped = Outcome("refused", "", "", "", "{", ("dropped",), "no name", dropped=True)
-    text = view_text(ViewedResponse("chat", b"before", b"after", [refused, dropped]))
+    text = view_text(ViewedResponse("chat", b"before", b"after", store.calls_json([refused, dropped])))
     assert "call 1: invalid, refused: sent to the invalid tool\n  because  cut\n  name     Bash → invalid\n" in text
     assert "call 2: (no name), refused: dropped\n  because  no name\n  before   {\n  after    (dropped)" in text
     assert "── before: 6 bytes from the upstream ──\nbefore\n\n" in text
@@ -29,9 +28,9 @@ def test_what_is_untouched_is_shown_once_and_a_long_body_is_cut() -> None:
 
 def test_a_flow_from_a_file_shows_what_would_be_done() -> None:
     recording = store.load(RECORDING)
-    viewed = preview(flow_of(recording), Policy())
+    viewed = preview(flow_of(recording), {})
     assert viewed is not None
     assert viewed.after == recording.after
     assert "loaded from a file" in view_text(viewed)
-    assert preview(tflow.tflow(resp=True), Policy()) is None
-    assert preview(tflow.tflow(), Policy()) is None
+    assert preview(tflow.tflow(resp=True), {}) is None
+    assert preview(tflow.tflow(), {}) is None

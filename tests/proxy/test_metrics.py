@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from toolcalls import reasons as reasons_module
 from toolcalls.outcome import Outcome, Status
-from toolcalls.proxy.metrics import BUCKETS, MOST_STEPS, Metrics
+from toolcalls.proxy.metrics import BUCKETS, Metrics
 from toolcalls.reasons import LONGEST_LABEL, reason_class, step_class
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
@@ -70,7 +70,7 @@ def test_the_counts_are_those_of_the_calls() -> None:
     assert of("mending_seconds_sum", protocol="chat") == pytest.approx(0.7034)
     assert of("mending_seconds_bucket", protocol="chat", le="0.0001") == 0
     assert of("mending_seconds_bucket", protocol="chat", le="0.00025") == 2
-    assert of("mending_seconds_bucket", protocol="chat", le=str(BUCKETS[-1])) == 3
+    assert of("mending_seconds_bucket", protocol="chat", le=BUCKETS[-2]) == 3
     assert of("mending_seconds_bucket", protocol="chat", le="+Inf") == 4
     assert of("recordings_total", result="lost") == 1
 
@@ -103,16 +103,6 @@ def test_labels_are_bounded_whatever_a_model_writes(step: str, reason: str) -> N
     metrics.called("chat", [outcome("refused", step, reason=reason)])
     for _, labels in rendered(metrics):
         assert all(len(value) <= LONGEST_LABEL for _, value in labels)
-
-
-def test_no_more_than_so_many_steps_are_told_apart() -> None:
-    metrics = Metrics()
-    for number in range(1000):
-        metrics.called("chat", [outcome("repaired", f"step {number}")])
-    samples = rendered(metrics)
-    steps = [value for (name, _), value in samples.items() if name == "toolfix_steps_total"]
-    assert len(steps) == MOST_STEPS + 1
-    assert sum(steps) == 1000
 
 
 def test_the_steps_and_reasons_of_all_recordings_have_classes() -> None:

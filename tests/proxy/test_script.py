@@ -152,7 +152,7 @@ def test_a_record_directory_into_which_others_can_write_is_refused(
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "file").write_text("")
     (tmp_path / "shared").chmod(0o777)
-    with pytest.raises(exceptions.OptionsError, match=r"can be written by others: name a directory that does not"):
+    with pytest.raises(exceptions.OptionsError, match="others can write into it, until chmod go-w"):
         context.configure(addon, toolfix_record=str(tmp_path / "shared"))
     assert addon.settings.recorder is None
 
@@ -707,3 +707,15 @@ def test_a_mark_and_a_comment_of_the_users_own_stay(addon: Toolfix, context: tad
     answered(flow)
     play(addon, flow, events())
     assert (flow.marked, flow.comment) == (":star:", "mine")
+
+
+@pytest.mark.parametrize("directory", [".", "recordings"])
+def test_recording_can_be_turned_off_whatever_the_directory_is_called(
+    directory: str, addon: Toolfix, context: taddons.context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tmp_path.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    context.configure(addon, toolfix_record=directory)
+    assert addon.settings.recorder is not None
+    context.configure(addon, toolfix_record="")
+    assert addon.settings.recorder is None

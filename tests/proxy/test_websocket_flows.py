@@ -20,7 +20,6 @@ from toolcalls.wire import sse
 def delivered(message: WebSocketMessage) -> list[str]:
     if message.dropped:
         return []
-    # By its member, not by its class: a test of reloading leaves a second class of this name behind.
     return [one.decode() for one in getattr(message.content, "messages", (message.content,))]
 
 
@@ -29,7 +28,7 @@ def test_while_a_call_is_held_the_client_of_a_websocket_hears_of_us() -> None:
     now = 0.0
     settings = Settings()
     settings.mode = "repair"
-    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), HeldBytes(), clock=lambda: now)
+    flows = WebSocketFlows(Reporter(settings), Refusals(), HeldBytes(), clock=lambda: now)
     flow = tflow.twebsocketflow()
     assert flow.websocket
     flow.websocket.messages.clear()
@@ -56,7 +55,7 @@ def test_a_socket_passes_what_comes_if_the_process_holds_enough() -> None:
     settings, held = Settings(), HeldBytes(lambda: 10**12)
     settings.mode = "repair"
     held.fits(WebSocketFlows, 10**12)
-    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), held)
+    flows = WebSocketFlows(Reporter(settings), Refusals(), held)
     flow = tflow.twebsocketflow()
     assert flow.websocket
     flow.websocket.messages.clear()
@@ -76,7 +75,7 @@ def test_a_socket_passes_what_comes_if_the_process_holds_enough() -> None:
 
 def test_mitmproxy_keeps_the_messages_of_a_socket_only_if_somebody_looks_at_them() -> None:
     settings = Settings()
-    flows = WebSocketFlows(settings, Reporter(settings), Refusals(), HeldBytes())
+    flows = WebSocketFlows(Reporter(settings), Refusals(), HeldBytes())
     flow = tflow.twebsocketflow()
     assert flow.websocket
     messages = flow.websocket.messages

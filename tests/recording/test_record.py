@@ -276,7 +276,7 @@ def test_a_directory_into_which_others_can_write_is_refused(tmp_path: Path, mode
     shared.mkdir()
     (shared / "somebody's").write_text("x")
     shared.chmod(mode)
-    with pytest.raises(store.NotPrivate):
+    with pytest.raises(PermissionError, match="others can write into it"):
         Recorder(str(shared))
     assert stat.S_IMODE(shared.stat().st_mode) == mode, "what is in it may be shared on purpose"
     assert [path.name for path in shared.iterdir()] == ["somebody's"]
@@ -300,7 +300,7 @@ def test_an_empty_directory_of_the_system_or_of_another_user_keeps_its_mode(
     shared.chmod(mode)
     if mode == 0o777:
         monkeypatch.setattr(os, "geteuid", lambda: shared.stat().st_uid + 1)
-    with pytest.raises(store.NotPrivate):
+    with pytest.raises(PermissionError, match="others can write into it"):
         Recorder(str(shared))
     assert stat.S_IMODE(shared.stat().st_mode) == mode
 

@@ -75,15 +75,14 @@ class HeldBytes:
             self.release(answer)
             return True
         self._of[answer] = size
-        before = 0
+        room = self._most()
         for other, held in self._of.items():
-            before += held
+            room -= held
             if other is answer:
                 break
-        fits = before <= self._most()
-        if not fits:
+        if room < 0:
             self.release(answer)
-        return fits
+        return room >= 0
 
     def release(self, answer: object) -> None:
         """The answer holds nothing any more, or has ended in any way."""
@@ -95,7 +94,7 @@ class BodyStream:
     """Feeds one response to the engine and keeps at most `most` bytes of it, with the times of chunks if `timed`.
 
     With `observe` the client gets the bytes as they arrived, and the output of the engine is only kept. `found` is
-    called when the stream begins to hold a call; `all_held` knows what every answer of the process holds.
+    called while the stream holds a call; `all_held` knows what every answer of the process holds.
     """
 
     response: Response
@@ -107,7 +106,6 @@ class BodyStream:
     all_held: HeldBytes = field(default_factory=HeldBytes)
     transcript: Transcript = field(init=False)
     hold: HoldTimer = field(init=False)
-    holds_call: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self.transcript = Transcript(Captured(self.most), Captured(self.most))
@@ -132,8 +130,7 @@ class BodyStream:
         self.transcript.add(chunk, out, arrived)
         if self.observe:
             return [chunk]
-        held_call, self.holds_call = self.holds_call, self.response.holds_call
-        if self.holds_call and not held_call:
+        if self.response.holds_call:
             self.found()
         # No idle timer of the client may fire while a call is held; a comment does not reset one that counts events.
         if self.hold.keep_alive_due(holding=self.response.holding, sent_data=any(map(_DATA.search, out))):

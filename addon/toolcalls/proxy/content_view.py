@@ -5,18 +5,16 @@ mitmproxy 11 and 12 have different classes for content views; both get the text 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from mitmproxy import contentviews, http
 
-from ..engine import Response, mend_whole, protocol_of
-from ..outcome import Outcome
-from ..policy import Policy
 from ..reasons import STATUS_WORDS
-from ..request.request import decode, read_request, seed_of
+from ..recording.replay import replay
 from ..shown import shown, shown_lines
-from ..wire.encoding import decode_if_possible
+from .flow_files import recording_of
 from .reporting import CHANGED
 
 NAME = "toolfix"
@@ -24,18 +22,13 @@ MOST_SHOWN = 256 * 1024
 """The most bytes of a body that the view shows."""
 
 
-def content(message: http.Message) -> bytes:
-    """The body without its content encoding. mitmproxy's own decoding has no limit for the decoded size."""
-    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
-
-
 class ViewedResponse(NamedTuple):
-    """An answer as the view shows it: both bodies, decoded, and the outcomes of its calls."""
+    """An answer as the view shows it: both bodies, decoded, and its calls as a recording has them."""
 
     protocol: str
     before: bytes
     after: bytes
-    outcomes: Sequence[Outcome]
+    calls: Sequence[Mapping[str, Any]]
     note: str = ""
 
 
@@ -44,18 +37,21 @@ FindResponse = Callable[[http.HTTPFlow], ViewedResponse | None]
 
 def view_text(viewed: ViewedResponse) -> str:
     """The text of the view."""
-    counts = [f"{sum(o.status == status for o in viewed.outcomes)} {word}" for status, word in STATUS_WORDS.items()]
-    calls = "1 tool call" if len(viewed.outcomes) == 1 else f"{len(viewed.outcomes)} tool calls"
-    lines = [f"{viewed.protocol}: {calls} ({', '.join(counts)})", *([viewed.note] if viewed.note else ())]
-    for number, outcome in enumerate(viewed.outcomes, 1):
-        done = f": {', '.join(outcome.steps)}" if outcome.steps else ""
-        lines += ["", f"call {number}: {shown(outcome.name) or '(no name)'}, {STATUS_WORDS[outcome.status]}{done}"]
-        if outcome.reason:
-            lines.append(f"  because  {shown(outcome.reason, 400)}")
-        if outcome.received_name != outcome.name:
-            lines.append(f"  name     {shown(outcome.received_name) or '(none)'} → {shown(outcome.name) or '(none)'}")
-        after = "(dropped)" if outcome.dropped else shown_lines(outcome.arguments, MOST_SHOWN)
-        lines += [f"  before   {shown_lines(outcome.received_arguments, MOST_SHOWN)}", f"  after    {after}"]
+    statuses = [call["status"] for call in viewed.calls]
+    counts = ", ".join(f"{statuses.count(status)} {word}" for status, word in STATUS_WORDS.items())
+    calls = "1 tool call" if len(statuses) == 1 else f"{len(statuses)} tool calls"
+    lines = [f"{viewed.protocol}: {calls} ({counts})", *([viewed.note] if viewed.note else ())]
+    for number, call in enumerate(viewed.calls, 1):
+        name, received = (shown(call.get(key, call["name"])) for key in ("name", "received_name"))
+        done = f": {', '.join(call['steps'])}" if call.get("steps") else ""
+        lines += ["", f"call {number}: {name or '(no name)'}, {STATUS_WORDS[call['status']]}{done}"]
+        if call.get("reason"):
+            lines.append(f"  because  {shown(call['reason'], 400)}")
+        if received != name:
+            lines.append(f"  name     {received or '(none)'} → {name or '(none)'}")
+        before, after = call.get("received_arguments", call["arguments"]), call["arguments"]
+        lines.append(f"  before   {shown_lines(before, MOST_SHOWN)}")
+        lines.append(f"  after    {'(dropped)' if call.get('dropped') else shown_lines(after, MOST_SHOWN)}")
     if viewed.before == viewed.after:
         return "\n".join([*lines, "", f"── unchanged: {len(viewed.before):,} bytes ──", _body(viewed.before)])
     lines += ["", f"── before: {len(viewed.before):,} bytes from the upstream ──", _body(viewed.before)]
@@ -68,18 +64,13 @@ def _body(data: bytes) -> str:
     return text if len(data) <= MOST_SHOWN else f"{text}\n… {len(data) - MOST_SHOWN:,} more bytes"
 
 
-def preview(flow: http.HTTPFlow, policy: Policy) -> ViewedResponse | None:
+def preview(flow: http.HTTPFlow, options: Mapping[str, str]) -> ViewedResponse | None:
     """What toolfix would do with the answer of a flow that did not pass through it (one loaded from a file)."""
-    protocol = protocol_of(flow.request.path)
-    body = content(flow.response) if flow.response else None
-    if protocol is None or not body:
+    recording = recording_of(flow, Path(), options)
+    if recording is None or not recording.before or flow.websocket:
         return None
-    request = content(flow.request)
-    response = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
-    after = mend_whole(response, body)
-    return ViewedResponse(
-        protocol, body, after, response.outcomes, "This flow was loaded from a file: this is what toolfix would do."
-    )
+    today, note = replay(recording), "This flow was loaded from a file: this is what toolfix would do."
+    return ViewedResponse(recording.protocol, recording.before, today.after, today.calls, note)
 
 
 def _shown(data: bytes, flow: object, message: object, find: FindResponse) -> str:

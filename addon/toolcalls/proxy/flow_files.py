@@ -1,11 +1,8 @@
-"""Flows as recordings, and mitmproxy's flow files and HAR files: what the upstream answered, without an `after`.
-
-mitmproxy's reader recognises which of the two it is.
-"""
+"""Flows as recordings: what flow.json says of one, and mitmproxy's flow files and HAR files, without an `after`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +12,12 @@ from mitmproxy.io import FlowReader
 from ..engine import protocol_of
 from ..recording import store
 from ..recording.store import Frame, NoRecording, Recording
-from .content_view import content
+from ..wire.encoding import decode_if_possible
+
+
+def content(message: http.Message) -> bytes:
+    """The body without its content encoding. mitmproxy's own decoding has no limit for the decoded size."""
+    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
 
 
 def described(flow: http.HTTPFlow, protocol: str) -> dict[str, Any]:
@@ -32,33 +34,31 @@ def described(flow: http.HTTPFlow, protocol: str) -> dict[str, Any]:
 
 
 def read(path: Path) -> Iterator[Recording]:
-    """The flows of a file that use one of our protocols, numbered from 1."""
+    """The flows of a file that use one of our protocols, numbered from 1. mitmproxy recognises which file it is."""
     try:
         with path.open("rb") as file:
             # For a socket or body that it cannot read, mitmproxy raises its own exception. It reads a HAR as a whole.
             for number, flow in enumerate(FlowReader(file).stream(), 1):
-                if isinstance(flow, http.HTTPFlow) and (recording := _recording(path, number, flow)):
-                    yield recording
+                if isinstance(flow, http.HTTPFlow) and (found := recording_of(flow, path / f"flow {number}")):
+                    yield found
     except exceptions.FlowReadException as error:
         raise NoRecording(f"{path} is neither a flow file nor a HAR file ({error}): name one of those.") from error
     except OSError as error:
         raise NoRecording(f"{path} cannot be read ({error.strerror}): name a readable file.") from error
 
 
-def _recording(path: Path, number: int, flow: http.HTTPFlow) -> Recording | None:
+def recording_of(flow: http.HTTPFlow, name: Path, options: Mapping[str, str] | None = None) -> Recording | None:
+    """A flow with an answer of one of our protocols, to be replayed with these options."""
     protocol = protocol_of(flow.request.path)
     if protocol is None or flow.response is None:
         return None
-    told = {**described(flow, protocol), "broken": flow.error is not None}
-    name = path / f"flow {number}"
+    told = {**described(flow, protocol), "broken": flow.error is not None, "policy": options or {}}
     if flow.websocket is not None:
-        kept = [
-            Frame(message.from_client, message.text if message.is_text else message.content, message.timestamp)
-            for message in flow.websocket.messages
-            if not message.dropped
-        ]
-        before = b"".join(frame.line(kept[0].when) for frame in kept)
-        return Recording(name, told, b"", before, suffix=".jsonl")
+        kept = [message for message in flow.websocket.messages if message.is_text and not message.dropped]
+        frames = (Frame(one.from_client, one.text, one.timestamp) for one in kept)
+        return Recording(
+            name, told, b"", b"".join(frame.line(kept[0].timestamp) for frame in frames), suffix=".jsonl"
+        )
     if flow.request.method != "POST" or not 200 <= flow.response.status_code < 300:
         return None
     request, body = content(flow.request), content(flow.response)

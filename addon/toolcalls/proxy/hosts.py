@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from ipaddress import IPv6Address, ip_address
 
 LOOPBACK = ("localhost", "*.localhost", "127.*", "::1")
 
@@ -111,13 +110,9 @@ def looks_like_a_models(host: str, port: int) -> bool:
     return bool(is_known) or matches(host, port, patterns(DEFAULT_HOSTS))
 
 
+_THIS_MACHINE = patterns(("localhost", "127.*", "::1", "::ffff:127.*"))
+
+
 def is_loopback(host: str) -> bool:
     """Whether the host is this machine, as an address or as `localhost`."""
-    if host == "localhost":
-        return True
-    try:
-        address = ip_address(host.strip("[]").partition("%")[0])
-    except ValueError:
-        return False
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
-    return (mapped or address).is_loopback
+    return matches(host, 0, _THIS_MACHINE)

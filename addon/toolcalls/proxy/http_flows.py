@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
@@ -15,7 +14,8 @@ from mitmproxy.proxy import mode_specs
 
 from ..engine import Response, recovered
 from ..outcome import Outcome
-from ..recording.record import MAX_KEPT, Captured, Exchange
+from ..recording.record import Captured
+from ..recording.store import calls_json
 from ..request.mend import mend_request
 from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
@@ -24,10 +24,8 @@ from ..sizes import MOST_CALLS
 from ..wire.encoding import Corrupt, decode_whole, readable
 from . import advice, content_view
 from .body_stream import BodyStream, HeldBytes
-from .content_view import content
-from .flow_files import described
+from .flow_files import content, described
 from .reporting import FlowReport, Reporter, endpoint
-from .settings import Settings
 
 logger = logging.getLogger("toolfix")
 
@@ -40,8 +38,6 @@ _SHORT_ERROR = 1024 * 1024
 class FlowState:
     """What is known about one flow, from its request to the end of its response."""
 
-    protocol: str
-    exchange: Exchange
     request: Request
     reasoning: ReasoningSession
     seed: Seed
@@ -56,19 +52,11 @@ flows: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
 class HttpFlows:
     """The hooks of a flow behind its beginning, which the script chooses."""
 
-    def __init__(
-        self, settings: Settings, reporter: Reporter, refusals: Refusals, reasoning: ReasoningMemory
-    ) -> None:
-        self._settings = settings
-        self._reporter = reporter
-        self._refusals = refusals
-        self._reasoning = reasoning
+    def __init__(self, reporter: Reporter, refusals: Refusals) -> None:
+        self._settings, self._reporter = reporter.settings, reporter
+        self._refusals, self._reasoning = refusals, ReasoningMemory()
         self.open = flows
-        for state in list(flows.values()):
-            # It began before the script was loaded again.
-            state.report.reporter = reporter
-        self.all_held = HeldBytes(lambda: _ANSWERS * settings.policy.max_held_bytes)
-        self._passing: WeakKeyDictionary[http.HTTPFlow, Captured] = WeakKeyDictionary()
+        self.all_held = HeldBytes(lambda: _ANSWERS * self._settings.policy.max_held_bytes)
         self.closed: WeakKeyDictionary[http.HTTPFlow, FlowState] = WeakKeyDictionary()
         """Finished flows, for the content view, while mitmproxy keeps them. Empty if their bodies are not wanted."""
 
@@ -85,16 +73,13 @@ class HttpFlows:
         request_json = decode(body)
         account = account_of(flow.request.headers, path)
         session = self._reasoning.session(protocol, host, account, request_json, path)
-        report = FlowReport(self._reporter, flow, protocol)
-        about, started = described(flow, protocol), flow.request.timestamp_start
-        exchange = Exchange(about, flow.id, started, self._settings.texts, body)
-        request = read_request(request_json, protocol, path)
-        self.open[flow] = FlowState(protocol, exchange, request, session, Seed(body), report)
+        report = FlowReport(self._reporter, flow, protocol, body)
+        self.open[flow] = FlowState(read_request(request_json, protocol, path), session, Seed(body), report)
         if flow.request.headers.get("authorization", "").startswith("AWS4-HMAC-SHA256"):
             # A signature covers the body and the headers: Amazon answers 403 if anything was changed.
             return
         policy, refusals = self._settings.policy, self._refusals
-        changed = exchange.changed = report.attempt(
+        changed = report.exchange.changed = report.attempt(
             "failed and let the request pass unchanged",
             lambda: mend_request(protocol, body, request_json, policy, refusals, session.recall),
         )
@@ -125,64 +110,76 @@ class HttpFlows:
             is_short = length.isdigit() and int(length) <= _SHORT_ERROR
             streams = state.request.stream and not (response.status_code >= 400 and is_short)
         if streams and not response.stream:
-            passing = self._passing[flow] = Captured(self._settings.most_kept)
-            response.stream = passing.pass_on
+            response.stream = Captured(self._settings.most_kept).pass_on
 
     def _stream(self, flow: http.HTTPFlow, response: http.Response, state: FlowState) -> None:
         """Mend the response as it arrives."""
         headers = response.headers
-        state.exchange.encoding = headers.get("content-encoding", "")
-        recorder, observe = self._settings.recorder, self._settings.observes
-        stream = self._new_stream(
-            flow,
-            state,
-            observe=observe,
-            most=MAX_KEPT if recorder else self._settings.most_kept,
-            timed=recorder is not None,
-            found=state.report.found,
-            all_held=self.all_held,
-        )
-        if not observe:
+        state.report.exchange.encoding = headers.get("content-encoding", "")
+        response.stream = self._new_stream(flow, state).feed
+        if not self._settings.observes:
             for name in ("content-encoding", "content-length", "transfer-encoding"):
                 headers.pop(name, None)
             # For an HTTP/2 client "chunked" is a protocol error, and an HTTP/1.0 client does not know it.
             if flow.request.http_version == "HTTP/1.1":
                 headers["transfer-encoding"] = "chunked"
-        if recorder:
-            recorder.begin(state.exchange)
-        response.stream = stream.feed
+        if self._settings.recorder:
+            self._settings.recorder.begin(state.report.exchange)
+
+    def _new_stream(self, flow: http.HTTPFlow, state: FlowState) -> BodyStream:
+        """The stream that mends the response of a flow, which a recording follows."""
+        settings, exchange, report = self._settings, state.report.exchange, state.report
+        remember = self._refusals.remember
+
+        def on_outcome(outcome: Outcome) -> None:
+            remember(outcome)
+            report.decided(outcome)
+
+        encoding, seed, policy = exchange.encoding, state.seed, settings.policy
+        engine = Response(
+            state.report.protocol, state.request, policy, encoding=encoding, seed=seed, on_outcome=on_outcome
+        )
+        stream = state.stream = BodyStream(
+            engine,
+            observe=settings.observes,
+            most=settings.most_kept,
+            timed=settings.recorder is not None,
+            found=report.found,
+            all_held=self.all_held,
+        )
+        exchange.flow, exchange.options = described(flow, state.report.protocol), settings.texts
+        exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
+        return stream
 
     def held_now(self) -> Counter[str]:
         """How many bytes of open answers are held, by protocol."""
         held: Counter[str] = Counter()
         for state in list(self.open.values()):
-            held[state.protocol] += state.stream.response.held_bytes if state.stream else 0
+            held[state.report.protocol] += state.stream.response.held_bytes if state.stream else 0
         return held
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Take a response that is complete, and report what was done with it."""
-        passed = self._passing.pop(flow, None)
-        if passed is not None and flow.response is not None and passed.complete:
-            flow.response.raw_content = passed.joined()
-        state = self.open.get(flow)
-        if state is None or flow.response is None:
+        state, response = self.open.get(flow), flow.response
+        passed = getattr(response and response.stream, "__self__", None)
+        if response and isinstance(passed, Captured) and passed.complete:
+            response.raw_content, response.stream = passed.joined(), True
+        if state is None or response is None:
             return
-        if flow.response.status_code >= 400:
-            self._take_error(flow, state, flow.response, gone=passed is not None)
-        elif passed is None and state.stream is None:
-            self._mend_at_once(flow, state, flow.response)
-        elif flow.response.raw_content is None and state.stream is not None:
+        if response.status_code >= 400:
+            self._take_error(flow, state, response, gone=isinstance(passed, Captured))
+        elif state.stream is None and passed is None:
+            self._mend_at_once(flow, state, response)
+        elif state.stream is not None and response.raw_content is None:
             transcript = state.stream.transcript
             kept = transcript.before if self._settings.observes else transcript.after
             if kept.complete:
                 # A recording needs the chunks as they arrived.
-                one = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
-                flow.response.raw_content = one
+                response.raw_content = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The connection broke: nothing more can reach the client. What is held is recorded and freed."""
-        self._passing.pop(flow, None)
         state = self.open.get(flow)
         if state is None:
             return
@@ -204,28 +201,6 @@ class HttpFlows:
         sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
-    def _new_stream(self, flow: http.HTTPFlow, state: FlowState, **options: Any) -> BodyStream:
-        """The stream that mends the response of a flow, which a recording follows. `options`: those of the class."""
-        remember, note = self._refusals.remember, state.report.decided
-
-        def on_outcome(outcome: Outcome) -> None:
-            remember(outcome)
-            note(outcome)
-
-        exchange = state.exchange
-        engine = Response(
-            state.protocol,
-            state.request,
-            self._settings.policy,
-            encoding=exchange.encoding,
-            seed=state.seed,
-            on_outcome=on_outcome,
-        )
-        stream = state.stream = BodyStream(engine, **options)
-        exchange.flow, exchange.options = described(flow, state.protocol), self._settings.texts
-        exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
-        return stream
-
     def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
         """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
 
@@ -233,12 +208,14 @@ class HttpFlows:
         """
         policy, body = self._settings.policy, content(response)
         state.reasoning.rejected(response.status_code, body)
-        answer = None
-        if not gone:
-            answer = state.report.attempt(
+        answer = (
+            None
+            if gone
+            else state.report.attempt(
                 "failed and let the error pass unchanged",
-                lambda: recovered(state.protocol, state.request, policy, body, state.seed),
+                lambda: recovered(state.report.protocol, state.request, policy, body, state.seed),
             )
+        )
         if answer is None or self._settings.observes:
             self._no_answer(flow, response)
         if answer is None:
@@ -252,7 +229,7 @@ class HttpFlows:
             response.status_code, response.reason = 200, "OK"
             for name in ("content-encoding", "transfer-encoding"):
                 response.headers.pop(name, None)
-            response.headers["content-type"] = state.exchange.flow["content_type"] = answer.content_type
+            response.headers["content-type"] = state.report.exchange.flow["content_type"] = answer.content_type
             response.content = answer.body
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState, response: http.Response) -> None:
@@ -264,14 +241,13 @@ class HttpFlows:
         except Corrupt as error:
             state.report.warn(f"the body cannot be decoded ({error}); it passes unchanged.")
             return
-        if not body:
-            return
-        stream = self._new_stream(flow, state)
-        mended = b"".join([*stream.feed(body), *stream.end()])
-        if mended != body and not self._settings.observes:
-            # The upstream compressed although we asked for identity, perhaps in a way that the client cannot decode.
-            response.headers.pop("content-encoding", None)
-            response.content = mended
+        if body:
+            stream = self._new_stream(flow, state)
+            mended = b"".join([*stream.feed(body), *stream.end()])
+            if mended != body:
+                # The upstream compressed although we asked for identity, perhaps as the client cannot decode it.
+                response.headers.pop("content-encoding", None)
+                response.content = mended
 
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
         """Forget the open flow and report what was done, once for each flow."""
@@ -286,7 +262,7 @@ class HttpFlows:
             # The host may want the reasoning back with the next request.
             state.report.attempt(
                 "cannot remember the reasoning of this answer",
-                lambda: state.reasoning.answered(b"".join(before.decoded(state.exchange.encoding)), outcomes),
+                lambda: state.reasoning.answered(b"".join(before.decoded(state.report.exchange.encoding)), outcomes),
             )
         state.reasoning.over()
         state.seed.body = None
@@ -299,34 +275,29 @@ class HttpFlows:
 
     def _report(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream, *, broken: bool) -> None:
         """Report what was done with a response that is over."""
-        response, report, would = stream.response, state.report, self._settings.would
+        response, report = stream.response, state.report
         if response.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read of an answer"
             report.warn(f"the answer is over a limit ({most}); the rest passed unchanged.")
         if response.mended_events:
-            report.say(f"{would}mended the data of {response.mended_events} events, which was no JSON.")
-        if response.changed_sent_text and not would:
+            report.say(f"{report.would}mended the data of {response.mended_events} events, which was no JSON.")
+        if response.changed_sent_text and not report.would:
             report.warn("the host changed text that the client had already received; the client keeps the old text.")
         report.calls(response.outcomes, response.seconds, flow)
-        state.exchange.broken = broken
-        report.over(
-            state.exchange,
-            response.failure,
-            stream.hold.longest if response.outcomes else 0.0,
-            mended_events=response.mended_events,
-            limited=response.limited,
-            broken=broken,
-        )
+        state.report.exchange.broken = broken
+        happened = {"mended_events": response.mended_events, "limited": response.limited, "broken": broken}
+        held_for = stream.hold.longest if response.outcomes else 0.0
+        report.over(response.failure, held_for, **happened)
 
     def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
         """What the content view shows for a flow, open or finished."""
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
-            return content_view.preview(flow, self._settings.policy)
-        transcript, outcomes = state.stream.transcript, state.stream.response.outcomes
-        before, after = b"".join(transcript.before.decoded(state.exchange.encoding)), transcript.after.joined()
+            return content_view.preview(flow, self._settings.texts)
+        transcript, calls = state.stream.transcript, calls_json(state.stream.response.outcomes)
+        before, after = b"".join(transcript.before.decoded(state.report.exchange.encoding)), transcript.after.joined()
         note = "Observed only: the client got the original answer." if self._settings.observes else ""
-        return content_view.ViewedResponse(state.protocol, before, after, outcomes, note)
+        return content_view.ViewedResponse(state.report.protocol, before, after, calls, note)
 
 
 def _may_hold_calls(response: http.Response) -> bool:

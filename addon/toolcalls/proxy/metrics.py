@@ -8,106 +8,90 @@ for. Only whoever starts the proxy knows who can reach its port.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from hmac import compare_digest
-from itertools import accumulate
+from typing import Final
 
 from mitmproxy import http
 from mitmproxy.proxy import mode_specs
 
 from .. import __version__
+from ..engine import PROTOCOLS
 from ..outcome import Outcome
-from ..reasons import OTHER, reason_class, step_class
+from ..reasons import reason_class, step_class
 from . import hosts
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25)
-MOST_STEPS = 120
+BUCKETS = ("0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "+Inf")
 
-COUNTERS = {
-    "answers": ("", "Answers that were looked at."),
-    "calls": ("status", "Tool calls, by what became of them."),
-    "steps": ("step", "Tool calls in which this was mended."),
-    "refused": ("reason", "Tool calls that were refused, by kind."),
-    "request_steps": ("step", "What was mended in requests."),
-    "mended_events": ("", "Events whose data was no JSON and was mended."),
-    "failed_open": ("", "Answers that toolfix failed on and let pass unchanged."),
-    "limited": ("", "Answers over a limit: the rest of them passed unchanged."),
-    "long_held": ("", "Answers in which a call was held for more than a minute."),
-    "broken": ("", "Answers whose connection broke."),
+METRICS: Final = {
+    "info": ("gauge", "The version and the mode of toolfix."),
+    "answers_total": ("counter", "Answers that were looked at."),
+    "calls_total": ("counter", "Tool calls, by what became of them."),
+    "steps_total": ("counter", "Tool calls in which this was mended."),
+    "refused_total": ("counter", "Tool calls that were refused, by kind."),
+    "request_steps_total": ("counter", "What was mended in requests."),
+    "mended_events_total": ("counter", "Events whose data was no JSON and was mended."),
+    "failed_open_total": ("counter", "Answers that toolfix failed on and let pass unchanged."),
+    "limited_total": ("counter", "Answers over a limit: the rest of them passed unchanged."),
+    "long_held_total": ("counter", "Answers in which a call was held for more than a minute."),
+    "broken_total": ("counter", "Answers whose connection broke."),
+    "held_bytes": ("gauge", "Bytes of tool calls that are held back right now."),
+    "mending_seconds": ("histogram", "Time that mending one call or JSON answer took."),
+    "recordings_total": ("counter", "Flows that were recorded, and those that were lost."),
 }
-"""Each counter, with its label besides the protocol, and its help text."""
+"""The kind and the help text of each metric."""
+_IN_ANSWERS: Final = ("mended_events", "failed_open", "limited", "long_held", "broken")
 
 
 class Metrics:
     """The counts of one proxy. An answer is counted when it is over."""
 
     def __init__(self) -> None:
-        self._counts: dict[str, Counter[tuple[str, str]]] = {name: Counter() for name in COUNTERS}
-        self._times: defaultdict[str, list[int]] = defaultdict(lambda: [0] * (len(BUCKETS) + 1))
-        """How many calls of each protocol took how long, by bucket."""
-        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._samples: defaultdict[str, dict[str, float]] = defaultdict(lambda: defaultdict(int))
+        """The values of each metric, by their names and labels."""
+
+    def count(self, metric: str, by: float = 1, *, part: str = "", **labels: str) -> None:
+        """Add to a value. `part`: the part of a histogram."""
+        # None of the values has a quote, a backslash or a line end.
+        inside = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        self._samples[metric][f"toolfix_{metric}{part}{{{inside}}}"] += by
 
     def called(self, protocol: str, outcomes: Iterable[Outcome], seconds: Iterable[float] = ()) -> None:
         """Count complete calls. `seconds`: how long mending took, one number for each call."""
-        steps = self._counts["steps"]
         for outcome in outcomes:
-            self._counts["calls"][protocol, outcome.status] += 1
+            self.count("calls_total", protocol=protocol, status=outcome.status)
             for step in {step_class(step) for step in outcome.steps}:
-                known = (protocol, step) in steps or len(steps) < MOST_STEPS
-                steps[protocol, step if known else OTHER] += 1
+                self.count("steps_total", protocol=protocol, step=step)
             if outcome.status == "refused":
-                self._counts["refused"][protocol, reason_class(outcome.reason)] += 1
+                self.count("refused_total", protocol=protocol, reason=reason_class(outcome.reason))
         for second in seconds:
-            self._times[protocol][bisect_left(BUCKETS, second)] += 1
-            self._seconds[protocol] += second
-
-    def mended_request(self, protocol: str, steps: Mapping[str, int]) -> None:
-        """Count the steps of a request that was mended."""
-        for step, times in steps.items():
-            self._counts["request_steps"][protocol, step] += times
+            for limit in BUCKETS:
+                self.count("mending_seconds", second <= float(limit), part="_bucket", protocol=protocol, le=limit)
+            self.count("mending_seconds", second, part="_sum", protocol=protocol)
+            self.count("mending_seconds", part="_count", protocol=protocol)
 
     def answered(self, protocol: str, **happened: int) -> None:
-        """Count an answer, or a WebSocket with all its answers, that is over, and what happened by its counter."""
-        happened["answers"] = 1
-        for name, (label, _) in COUNTERS.items():
-            if not label:
-                self._counts[name][protocol, ""] += happened.get(name, 0)
+        """Count an answer, or a WebSocket with all its answers, that is over, and what happened in it."""
+        self.count("answers_total", protocol=protocol)
+        for name in _IN_ANSWERS:
+            self.count(f"{name}_total", happened.get(name, 0), protocol=protocol)
 
     def render(self, *, mode: str, held_bytes: Mapping[str, int], recordings: Mapping[str, int]) -> str:
         """The text of /metrics. The caller knows what is held right now and what was recorded."""
-        info = _family("info", "gauge", "The version and the mode of toolfix.")
-        lines = [*info, _sample("info", 1, version=__version__, mode=mode)]
-        for name, (label, text) in COUNTERS.items():
-            lines += _family(f"{name}_total", "counter", text)
-            for (protocol, value), count in sorted(self._counts[name].items()):
-                labels = {"protocol": protocol, **({label: value} if label else {})}
-                lines.append(_sample(f"{name}_total", count, **labels))
-        lines += _family("held_bytes", "gauge", "Bytes of tool calls that are held back right now.")
-        for protocol in sorted({*(protocol for protocol, _ in self._counts["answers"]), *held_bytes}):
-            lines.append(_sample("held_bytes", held_bytes.get(protocol, 0), protocol=protocol))
-        lines += _family("mending_seconds", "histogram", "Time that mending one call or JSON answer took.")
-        limits = (*map(str, BUCKETS), "+Inf")
-        for protocol, times in sorted(self._times.items()):
-            for limit, reached in zip(limits, accumulate(times), strict=True):
-                lines.append(_sample("mending_seconds_bucket", reached, protocol=protocol, le=limit))
-            lines.append(_sample("mending_seconds_sum", round(self._seconds[protocol], 9), protocol=protocol))
-            lines.append(_sample("mending_seconds_count", sum(times), protocol=protocol))
-        lines += _family("recordings_total", "counter", "Flows that were recorded, and those that were lost.")
-        lines += [_sample("recordings_total", count, result=result) for result, count in recordings.items()]
+        now = Metrics()
+        now.count("info", version=__version__, mode=mode)
+        for protocol in PROTOCOLS[1:]:
+            now.count("held_bytes", held_bytes.get(protocol, 0), protocol=protocol)
+        for result, count in recordings.items():
+            now.count("recordings_total", count, result=result)
+        lines = []
+        for name, (kind, text) in METRICS.items():
+            lines += [f"# HELP toolfix_{name} {text}", f"# TYPE toolfix_{name} {kind}"]
+            known = now._samples.get(name) or self._samples.get(name, {})
+            lines += [f"{sample} {value}" for sample, value in known.items()]
         return "\n".join(lines) + "\n"
-
-
-def _family(name: str, kind: str, text: str) -> list[str]:
-    return [f"# HELP toolfix_{name} {text}", f"# TYPE toolfix_{name} {kind}"]
-
-
-def _sample(name: str, value: float, **labels: str) -> str:
-    escaped = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
-    inside = ",".join(f'{label}="{text.translate(escaped)}"' for label, text in labels.items())
-    return f"toolfix_{name}{{{inside}}} {value}"
 
 
 _REFUSED = """toolfix shows its metrics only to readers that toolfix_metrics names.

@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
+from weakref import WeakSet
 
 from mitmproxy import http, log
 
@@ -21,10 +22,12 @@ from ..request.mend import LEFT
 from ..shown import LINE, shown, shown_lines
 from ..wire.encoding import Corrupt, Inflated
 from . import session_summary
+from .flow_files import described
 from .metrics import Metrics
 from .settings import Settings
 
 logger = logging.getLogger("toolfix")
+_open: WeakSet[FlowReport] = WeakSet()
 
 CHANGED = "toolfix_changed"
 """A key in a flow's metadata: a call in its answer was mended or refused."""
@@ -79,29 +82,25 @@ class Reporter:
         self.settings = settings
         self.metrics = Metrics()
         self.summary = session_summary.SummaryFile(os.environ.get(session_summary.VARIABLE, ""))
-
-    def advise(self, sentence: str) -> None:
-        """Say once what keeps a client from using the proxy, if anything does."""
-        if sentence and self.summary.warning(sentence):
-            logger.warning(sentence)
-
-    def stats(self, held_bytes: Mapping[str, int]) -> str:
-        """The text of /metrics. `held_bytes`: how many bytes of each protocol are held."""
-        recorder = self.settings.recorder
-        recordings = {"written": recorder.written, "lost": recorder.lost} if recorder else {}
-        return self.metrics.render(mode=self.settings.mode, held_bytes=held_bytes, recordings=recordings)
+        for report in _open:
+            # Its flow began before the script was loaded again.
+            report.reporter = self
 
 
 class FlowReport:
     """What is said of one flow. It keeps the endpoint as text: the flow could not be freed otherwise."""
 
-    def __init__(self, reporter: Reporter, flow: http.HTTPFlow, protocol: str) -> None:
-        self.reporter = reporter
-        self._protocol = protocol
+    def __init__(
+        self, reporter: Reporter, flow: http.HTTPFlow, protocol: str, request: bytes = b"", suffix: str = ""
+    ) -> None:
+        self.reporter, self.protocol = reporter, protocol
+        about, started, options = described(flow, protocol), flow.request.timestamp_start, reporter.settings.texts
+        self.exchange = Exchange(about, flow.id, started, options, request, suffix=suffix)
         self._endpoint = endpoint(flow)
-        self._would = reporter.settings.would
+        self.would = "would have " if reporter.settings.observes else ""
         self._found = False
         self._counts: Counter[str] = Counter()
+        _open.add(self)
 
     def say(self, line: str, level: int = logging.INFO, failure: Exception | None = None) -> None:
         logger.log(level, f"{self._endpoint}: {line}", exc_info=failure)
@@ -129,9 +128,10 @@ class FlowReport:
         if steps.keys() <= LEFT:
             what = "the request is too large to mend in time; these parts were sent unchanged"
         else:
-            what = f"{self._would}mended the request"
+            what = f"{self.would}mended the request"
         self.say(f"{what}: {done}")
-        self.reporter.metrics.mended_request(self._protocol, steps)
+        for step, number in steps.items():
+            self.reporter.metrics.count("request_steps_total", number, protocol=self.protocol, step=step)
 
     def found(self) -> None:
         """The first fragment or block of a call arrived. Logged once, and again only after a call was sent."""
@@ -162,51 +162,46 @@ class FlowReport:
         for outcome in touched[:_MOST_LINES]:
             sizes = f"{len(outcome.received_arguments):,} → {len(outcome.arguments):,} characters"
             level = logging.WARNING if outcome.status == "refused" else logging.INFO
-            self.say(f"{_told(outcome, self._would)} ({sizes})", level)
+            self.say(f"{_told(outcome, self.would)} ({sizes})", level)
             name = shown(outcome.received_name) or "(no name)"
             self._debug(f"{name} before ", outcome.received_arguments)
             self._debug(f"{name} after ", outcome.arguments)
         if more := touched[_MOST_LINES:]:
             refused = sum(outcome.status == "refused" for outcome in more)
-            self.say(f"{self._would}mended {len(more) - refused} more calls and {self._would}refused {refused}.")
+            self.say(f"{self.would}mended {len(more) - refused} more calls and {self.would}refused {refused}.")
         if flow and touched:
             others = f" (and {len(touched) - 1} more)" if len(touched) > 1 else ""
             flow.metadata[CHANGED] = True
             flow.marked = flow.marked or MARK
-            flow.comment = flow.comment or f"toolfix: {_told(touched[0], self._would)}{others}"
-        self.reporter.summary.answer(outcomes, observed=bool(self._would))
-        self.reporter.metrics.called(self._protocol, outcomes, seconds)
+            flow.comment = flow.comment or f"toolfix: {_told(touched[0], self.would)}{others}"
+        self.reporter.summary.answer(outcomes, observed=bool(self.would))
+        self.reporter.metrics.called(self.protocol, outcomes, seconds)
 
-    def failed(self, failure: Exception, encoding: str) -> None:
-        """Why what arrived passed unchanged from there on. `encoding`: the one that its header names."""
-        if isinstance(failure, Inflated):
-            self.warn(f"{'' if self._would else 'the answer was cut off: '}{failure}.")
-        elif isinstance(failure, Corrupt):
-            what = f"the body is not {encoding}, although its header says so ({failure})"
-            self.warn(f"{what}; from there on it passes unchanged.")
-        else:
-            what = f"toolfix failed ({failure!r}) and let the answer pass unchanged"
-            self.say(f"{what}; please report this with the recording.", logging.ERROR, failure)
-        # The frames of the traceback refer to the flow, which could never be freed.
-        failure.__traceback__ = failure.__context__ = failure.__cause__ = None
-
-    def over(
-        self, exchange: Exchange | None, failure: Exception | None, held_for: float = 0.0, **happened: int
-    ) -> None:
+    def over(self, failure: Exception | None, held_for: float = 0.0, **happened: int) -> None:
         """An answer is over, or a WebSocket with all of its answers; `happened`: what else, by its counter.
 
-        `held_for`: the longest time that a call was held, in seconds.
+        `failure`: why what arrived passed unchanged from there on. `held_for`: the longest time that a call was held,
+        in seconds.
         """
+        if isinstance(failure, Inflated):
+            self.warn(f"{'' if self.would else 'the answer was cut off: '}{failure}.")
+        elif isinstance(failure, Corrupt):
+            what = f"the body is not {self.exchange.encoding}, although its header says so ({failure})"
+            self.warn(f"{what}; from there on it passes unchanged.")
+        elif failure is not None:
+            what = f"toolfix failed ({failure!r}) and let the answer pass unchanged"
+            self.say(f"{what}; please report this with the recording.", logging.ERROR, failure)
         if failure is not None:
-            self.failed(failure, exchange.encoding if exchange else "")
+            # The frames of the traceback refer to the flow, which could never be freed.
+            failure.__traceback__ = failure.__context__ = failure.__cause__ = None
         if long_held := held_for > LONG_HOLD_SECONDS:
             self.say(f"a tool call was held for {held_for:.0f} s until it was complete.")
         counts = ", ".join(f"{number} {status}" for status, number in sorted(self._counts.items()))
         self._debug(f"the answer is done; calls: {counts or 'none'}.")
         metrics, recorder = self.reporter.metrics, self.reporter.settings.recorder
-        metrics.answered(self._protocol, failed_open=failure is not None, long_held=long_held, **happened)
-        if recorder and exchange:
-            recorder.write(exchange)
+        metrics.answered(self.protocol, failed_open=failure is not None, long_held=long_held, **happened)
+        if recorder and self.exchange.transcript.before.chunks:
+            recorder.write(self.exchange)
 
 
 def _told(outcome: Outcome, would: str) -> str:

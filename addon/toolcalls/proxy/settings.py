@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from mitmproxy import ctx
 from mitmproxy.addonmanager import Loader
@@ -11,7 +10,6 @@ from mitmproxy.proxy import mode_specs
 
 from .. import policy
 from ..recording.record import MAX_KEPT, Recorder
-from ..recording.store import NotPrivate
 from . import hosts
 from .body_stream import MAX_KEPT_UNOBSERVED
 
@@ -30,6 +28,7 @@ class Settings:
         self.patterns: list[str] = []
         """The patterns of the hosts whose TLS is intercepted."""
         self.recorder: Recorder | None = None
+        self._recorded_into = ""
         self.bodies_are_wanted = False
         """Whether the bodies of finished flows are wanted."""
         self.metrics_readers = "off"
@@ -42,14 +41,9 @@ class Settings:
         return self.mode == "observe"
 
     @property
-    def would(self) -> str:
-        """What stands in a line before what was done."""
-        return "would have " if self.observes else ""
-
-    @property
     def most_kept(self) -> int:
-        """The most bytes kept of a response that is not recorded."""
-        return MAX_KEPT if self.bodies_are_wanted else MAX_KEPT_UNOBSERVED
+        """The most bytes kept of a response."""
+        return MAX_KEPT if self.bodies_are_wanted or self.recorder else MAX_KEPT_UNOBSERVED
 
     def declare(self, loader: Loader) -> None:
         """Declare our options to mitmproxy."""
@@ -93,7 +87,7 @@ class Settings:
         self._allow([*([hosts.NOTHING] if self.mode == "off" else wanted), *hosts.patterns(targets)])
 
     def _record_into(self, directory: str) -> None:
-        if self.recorder is not None and self.recorder.directory == Path(directory).expanduser():
+        if directory == self._recorded_into:
             return
         try:
             recorder = Recorder(directory) if directory else None
@@ -101,13 +95,8 @@ class Settings:
             raise policy.BadOption(
                 f"toolfix_record={directory!r} cannot be written ({error.strerror}): name another directory."
             ) from None
-        except NotPrivate:
-            raise policy.BadOption(
-                f"toolfix_record={directory!r} can be written by others: name a directory that does not exist yet, "
-                "which toolfix makes private, or take the right to write from them (chmod go-w)."
-            ) from None
         self.close()
-        self.recorder = recorder
+        self.recorder, self._recorded_into = recorder, directory
 
     def _allow(self, patterns: list[str]) -> None:
         """Intercept the TLS of these hosts and of those in the user's own `allow_hosts`, and tunnel all others."""

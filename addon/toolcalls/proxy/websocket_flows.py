@@ -3,8 +3,8 @@
 Several messages may have to be sent instead of one. mitmproxy can inject messages, but an injected message is sent
 after everything that arrived in the same read, even after the closing of the socket: a call would follow the end of
 its answer, or be lost. mitmproxy's `Fragmentizer` turns content into frames, so it is patched to send a
-`MessageBatch` as several messages. That class is not part of mitmproxy's public interface: if it is missing, the
-script still loads, and injects.
+`MessageBatch` as several messages. That class is not part of mitmproxy's public interface; without it the script does
+not load, and mitmdump exits.
 """
 
 from __future__ import annotations
@@ -15,18 +15,15 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from mitmproxy import ctx, http
+from mitmproxy import http
 from mitmproxy.proxy.layers import websocket as layer
 from mitmproxy.websocket import WebSocketMessage
 
-from ..recording.record import Exchange
 from ..recording.store import Frame
 from ..request.refusals import Refusals
 from ..websocket import ResponsesSocket
 from .body_stream import HeldBytes, HoldTimer
-from .flow_files import described
 from .reporting import FlowReport, Reporter
-from .settings import Settings
 
 PROTOCOL = "responses"
 
@@ -38,12 +35,8 @@ class SocketState:
     socket: ResponsesSocket
     report: FlowReport
     timer: HoldTimer
-    reported: int = 0
-    """How many of its outcomes have been reported and are kept."""
-    started: float = 0.0
-    """When the first message came."""
-    exchange: Exchange | None = None
-    """None if nothing is recorded."""
+    started: float
+    recorded: bool
 
 
 sockets: WeakKeyDictionary[http.HTTPFlow, SocketState] = WeakKeyDictionary()
@@ -53,92 +46,74 @@ sockets: WeakKeyDictionary[http.HTTPFlow, SocketState] = WeakKeyDictionary()
 class WebSocketFlows:
     def __init__(
         self,
-        settings: Settings,
         reporter: Reporter,
         refusals: Refusals,
         all_held: HeldBytes,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._settings = settings
-        self._all_held = all_held
-        self._reporter = reporter
-        self._refusals = refusals
-        self._sockets = sockets
-        for state in list(sockets.values()):
-            state.report.reporter = reporter
-        self._clock = clock
+        self._settings, self._reporter = reporter.settings, reporter
+        self._refusals, self._all_held, self._clock = refusals, all_held, clock
 
     def start(self, flow: http.HTTPFlow) -> None:
         socket = ResponsesSocket(self._settings.policy, self._refusals)
-        report = FlowReport(self._reporter, flow, PROTOCOL)
-        state = self._sockets[flow] = SocketState(socket, report, HoldTimer(self._clock))
-        if self._settings.recorder:
-            about, started, options = described(flow, PROTOCOL), flow.request.timestamp_start, self._settings.texts
-            state.exchange = Exchange(about, flow.id, started, options, outcomes=socket.outcomes, suffix=".jsonl")
-            self._settings.recorder.begin(state.exchange)
+        report = FlowReport(self._reporter, flow, PROTOCOL, suffix=".jsonl")
+        recorder, timer = self._settings.recorder, HoldTimer(self._clock)
+        sockets[flow] = SocketState(socket, report, timer, self._clock(), recorded=recorder is not None)
+        if recorder:
+            recorder.begin(report.exchange)
         report.calls(())
 
     def websocket_message(self, flow: http.HTTPFlow) -> None:
-        """Take a message of either side, and send what it becomes."""
+        """Take a message of either side, and send what it becomes. The protocol has no binary ones: they pass."""
         messages = flow.websocket.messages if flow.websocket else []
         if not self._settings.bodies_are_wanted:
             # A socket lives for hours, and mitmproxy would keep all of its messages, which nobody looks at.
             del messages[:-1]
-        state = self._sockets.get(flow)
-        if state is None or not messages or messages[-1].injected:
+        state = sockets.get(flow)
+        if state is None or not messages or messages[-1].injected or not messages[-1].is_text:
             return
         message, socket = messages[-1], state.socket
-        if not message.is_text:
-            self._keep(state, message, message.content, [message.content])
-            return
         if message.from_client:
             out = [socket.client_message(message.text)]
         else:
             out = socket.server_message(message.text)
             if not self._all_held.fits(flow, socket.held_bytes):
                 out += socket.stop_holding()
-        self._keep(state, message, message.text, out)
-        self._report(state)
+        self._report(state, message, out)
         if self._settings.observes:
             return
         # A keep-alive message is not recorded.
         if not message.from_client and state.timer.keep_alive_due(holding=socket.holding, sent_data=bool(out)):
             out = [said] if (said := socket.keep_alive()) else out
-        if out != [message.text]:
-            deliver(flow, message, out)
+        if not out:
+            message.drop()  # type: ignore[no-untyped-call]
+        elif out != [message.text]:
+            message.content = MessageBatch(out)
 
-    def _keep(
-        self, state: SocketState, message: WebSocketMessage, content: str | bytes, out: Sequence[str | bytes]
-    ) -> None:
-        """Keep a message and what it became for the recording, if there is one."""
-        if state.exchange:
-            now = time.monotonic()
-            state.started = state.started or now
-            lines = [Frame(message.from_client, one, now).line(state.started) for one in (content, *out)]
-            state.exchange.transcript.add(lines[0], lines[1:])
-
-    def _report(self, state: SocketState) -> None:
-        """Report what was done with the last message."""
-        socket = state.socket
+    def _report(self, state: SocketState, message: WebSocketMessage, out: Sequence[str]) -> None:
+        """Record a message and what it became, and report what was done with it."""
+        socket, exchange = state.socket, state.report.exchange
+        if state.recorded:
+            now = self._clock()
+            frames = (Frame(message.from_client, text, now).line(state.started) for text in (message.text, *out))
+            exchange.transcript.add(next(frames), [*frames])
+            if exchange.transcript.before.complete:
+                exchange.outcomes += socket.outcomes
         if socket.request_steps:
             state.report.request(socket.request_steps)
-            socket.request_steps.clear()
-        outcomes = socket.outcomes[state.reported :]
-        if outcomes:
-            for outcome in outcomes:
-                state.report.decided(outcome)
-            state.report.calls(outcomes, socket.seconds)
-        # A socket lives for hours, and only a recording needs all of its calls, up to its limit.
-        socket.seconds.clear()
-        if not state.exchange or not state.exchange.transcript.before.complete:
-            del socket.outcomes[state.reported :]
-        state.reported = len(socket.outcomes)
+        for outcome in socket.outcomes:
+            state.report.decided(outcome)
+        if socket.outcomes:
+            state.report.calls(socket.outcomes, socket.seconds)
+        # A socket lives for hours.
+        for reported in (socket.request_steps, socket.outcomes, socket.seconds):
+            reported.clear()
 
     def websocket_end(self, flow: http.HTTPFlow) -> None:
-        state = self._sockets.pop(flow, None)
+        state = sockets.pop(flow, None)
         if state is not None:
             self._all_held.release(flow)
-            state.report.over(state.exchange, state.socket.failure)
+            state.report.over(state.socket.failure)
 
 
 class MessageBatch(bytes):
@@ -153,33 +128,12 @@ class MessageBatch(bytes):
         return batch
 
 
-def deliver(flow: http.HTTPFlow, message: WebSocketMessage, texts: Sequence[str]) -> None:
-    """Send these texts instead of the message; drop the message if there are none."""
-    if not texts:
-        message.drop()  # type: ignore[no-untyped-call]
-    elif len(texts) == 1:
-        message.text = texts[0]
-    elif PATCHED:
-        message.content = MessageBatch(texts)
-    else:
-        message.text = texts[0]
-        for text in texts[1:]:
-            ctx.master.commands.call("inject.websocket", flow, True, text.encode("utf-8", "surrogatepass"), True)
+_send_one = layer.Fragmentizer.__call__
 
 
-def _patch_fragmentizer() -> bool:
-    """Make mitmproxy send a `MessageBatch` as several messages. False if this mitmproxy has no such class."""
-    known = getattr(layer, "Fragmentizer", None)
-    if known is None:
-        return False
-    send_one = known.__call__
-
-    def send_each(self: Any, content: bytes) -> Iterator[Any]:
-        for message in content.messages if isinstance(content, MessageBatch) else (content,):
-            yield from send_one(self, message)
-
-    known.__call__ = send_each
-    return True
+def _send_each(self: layer.Fragmentizer, content: bytes) -> Iterator[Any]:
+    for message in content.messages if isinstance(content, MessageBatch) else (content,):
+        yield from _send_one(self, message)
 
 
-PATCHED = _patch_fragmentizer()
+layer.Fragmentizer.__call__ = _send_each  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import json
 import os
 import re
@@ -35,10 +36,6 @@ REQUEST_AFTER = "request-after.json"
 
 class NoRecording(Exception):
     """The path is not a recording that can be read; the message says why."""
-
-
-class NotPrivate(Exception):
-    """Others can write into the directory of the recordings."""
 
 
 @dataclass(slots=True)
@@ -195,7 +192,7 @@ def frames_in(data: bytes) -> list[Frame]:
 
 
 def make_private(directory: Path) -> None:
-    """Raise `NotPrivate` if others can write into a directory; an empty one of the user is made private instead.
+    """Raise an `OSError` if others can write into a directory; an empty one of the user is made private instead.
 
     Whoever can write into it can put a link where a recording will be.
     """
@@ -207,7 +204,7 @@ def make_private(directory: Path) -> None:
     if ours and not any(directory.iterdir()):
         directory.chmod(0o700)
     if directory.stat().st_mode & by_others:
-        raise NotPrivate
+        raise PermissionError(errno.EPERM, "others can write into it, until chmod go-w")
 
 
 def _open_private(path: str, flags: int) -> int:
