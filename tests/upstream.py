@@ -14,10 +14,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from toolcalls.recording.store import Recording
 
 from .certificates import write_certificate as write_certificate
+
+
+def delivered(recording: Recording) -> list[dict[str, Any]]:
+    """The calls that the client got or should get."""
+    return [call for call in recording.calls or [] if not call.get("dropped")]
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tests.upstream import Play
+from tests.upstream import Play, delivered
 from toolcalls.cli.demo import RECORDINGS
 from toolcalls.engine import Response, mend_whole, protocol_of
 from toolcalls.recording import store
@@ -112,7 +112,7 @@ class Recordings:
             before=before,
             after=after,
             statuses=tuple(str(call["status"]) for call in recording.calls or []),
-            delivered=len(recording.delivered),
+            delivered=len(delivered(recording)),
             request_after=None if recording.refusals else recording.request_after or recording.request or b"{}",
             content_type=str(recording.flow.get("content_type") or EVENT_STREAM),
             status=int(recording.flow.get("status", 200)),

@@ -11,6 +11,7 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Event, Request, TextMessage
 from wsproto.utilities import ProtocolError
 
+from tests.upstream import delivered
 from toolcalls.recording.store import Recording, frames_in
 
 from .accounting import Books
@@ -142,7 +143,7 @@ async def converse(
         if got != expected:
             books.complain(f"WebSocket, {recording.name}", f"{got}, expected {expected}", wrong=1)
         else:
-            books.calls += len(recording.delivered)
+            books.calls += len(delivered(recording))
         end.send(CloseConnection(1000))
         async with asyncio.timeout(PATIENCE):
             await end.hear()

@@ -86,13 +86,26 @@ def test_what_is_no_recording_is_one_sentence(tmp_path: Path) -> None:
     assert "cannot be read ('offset'): record it again" in complaint(toolfix("replay", str(tmp_path / "s")), 1)
 
 
-@pytest.mark.parametrize("wrong", [{"refusals": 5}, {"status": "x"}, {"status": 1e999}, {"request_steps": 5}, None])
-def test_a_wrong_type_in_a_recording_is_one_sentence(wrong: dict[str, object] | None, tmp_path: Path) -> None:
+ODD_CALLS = [
+    "[5]",
+    "5",
+    '[{"status": "odd"}]',
+    '[{"status": []}]',
+    '[{"name": 5}]',
+    '[{"steps": "x"}]',
+    '[{"steps": [5]}]',
+]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"refusals": 5}, {"status": "x"}, {"status": 1e999}, {"request_steps": 5}, *ODD_CALLS]
+)
+def test_a_wrong_type_in_a_recording_is_one_sentence(wrong: dict[str, object] | str, tmp_path: Path) -> None:
     shutil.copytree(RECORDING, tmp_path / "s")
     flow = json.loads((tmp_path / "s" / "flow.json").read_bytes())
-    (tmp_path / "s" / "flow.json").write_text(json.dumps({**flow, **(wrong or {})}))
-    if wrong is None:
-        (tmp_path / "s" / "calls.json").write_text("[5]")
+    (tmp_path / "s" / "flow.json").write_text(json.dumps(flow if isinstance(wrong, str) else {**flow, **wrong}))
+    if isinstance(wrong, str):
+        (tmp_path / "s" / "calls.json").write_text(wrong)
     for words in (["replay", "--check"], ["report", "-o", str(tmp_path / "report.html")]):
         said = toolfix(words[0], str(tmp_path / "s"), *words[1:])
         assert said.returncode == 1 and b"cannot be read (" in said.stderr and b"Traceback" not in said.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.upstream import delivered
 from tests.validators import gemini as strict
 from toolcalls.recording import store
 from toolcalls.recording.store import Recording
@@ -26,7 +27,7 @@ def question(recording: Recording, url: str) -> dict[str, Any]:
 def test_the_client_ends_with_the_right_calls(asking: Asking) -> None:
     for recording in TOUCHED:
         told = asking.through(recording, question)
-        expected, held = recording.delivered, strict.read(recording.after or b"")
+        expected, held = delivered(recording), strict.read(recording.after or b"")
         assert bool(told["error"]) == bool(held.errors), (recording.name, told["error"])
         assert [call["name"] for call in told["calls"]] == [call["name"] for call in expected], recording.name
         got = [json.loads(call["arguments"]) for call in told["calls"]]

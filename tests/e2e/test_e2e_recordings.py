@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.sampling import part
-from tests.upstream import play_recording
+from tests.upstream import delivered, play_recording
 from toolcalls.cli import demo
 from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.recording import store
@@ -251,7 +251,7 @@ def test_an_sdk_ends_with_the_right_calls(
     protocol = PROTOCOLS[recording.protocol]
     plays.add(recording.name, play_recording(recording))
     answer = clients.ask(proxy=proxy, **question(recording, way))
-    expected = recording.delivered
+    expected = delivered(recording)
     events = upstream_events(recording.before)
     finish = expected_finish(recording, protocol, events, expected)
     assert bool(answer["error"]) == (finish == ERROR), answer["error"]

@@ -61,7 +61,7 @@ def test_answers_are_mended_while_the_disk_fails_and_recorded_again_afterwards(
         assert {path.name for path in store.find(folder)} == before
         await stage.probe(disk="fine")
         await stage.works()
-        await stage.hears(f"toolfix records to {folder} again; {len(PROTOCOLS)} recordings were lost", 1)
+        await stage.hears(f"toolfix records to {folder} again.")
 
     stage.run(play())
     survived(stage)

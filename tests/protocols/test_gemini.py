@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.splits import mend
+from tests.upstream import delivered
 from tests.validators.gemini import Answer, read
 from toolcalls.engine import Response, protocol_of
 from toolcalls.policy import Policy
@@ -535,7 +536,7 @@ def test_the_path_tells_protocol_and_stream() -> None:
 def test_what_clients_get_of_every_recording_is_legal(directory: Path) -> None:
     recording = store.load(directory)
     held = read(recording.after or b"")
-    expected = recording.delivered
+    expected = delivered(recording)
     assert held.calls == [(call["name"], json.loads(call["arguments"])) for call in expected]
 
 

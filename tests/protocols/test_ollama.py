@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.splits import mend
+from tests.upstream import delivered
 from tests.validators import ollama as strict
 from toolcalls.engine import Response
 from toolcalls.policy import Policy
@@ -335,7 +336,7 @@ def test_what_clients_get_of_every_recording_is_legal(directory: Path) -> None:
     before = recording.before
     cut = not before.rstrip().endswith(b"}") or before.endswith(b'"done":false}')
     told = strict.read(recording.after or b"", complete=not cut and b'"error"' not in before)
-    expected = recording.delivered
+    expected = delivered(recording)
     assert told.calls == [(call["name"], json.loads(call["arguments"])) for call in expected]
 
 

@@ -131,7 +131,7 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
         out,
         heard.lines,
         store.calls_json(stream.response.outcomes if stream else []),
-        ours.exchange.changed.steps if ours.exchange.changed else None,
+        ours.report.exchange.changed.steps if ours.report.exchange.changed else None,
     )
 
 

@@ -6,7 +6,6 @@ is larger than what is kept of it is not recorded, and the log says so.
 
 from __future__ import annotations
 
-import json
 import logging
 import platform
 import queue
@@ -17,6 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -161,11 +161,8 @@ class Recorder:
         self.lost = 0
         self._problem = ""
         """Why recordings are lost at the moment; empty while none is."""
-        self._lost_now = 0
-        """How many were lost since then."""
-        self._used = MAX_DIRECTORY
-        self._measured = -LOOK_AGAIN_SECONDS
-        """When the directory was measured; it counts as full until then."""
+        self._used, self._measured = MAX_DIRECTORY, -LOOK_AGAIN_SECONDS
+        """The size of the directory, and when it was measured; it counts as full until then."""
         self._lock = threading.Lock()
         self._live: set[Exchange] = set()
         self._queue: queue.SimpleQueue[Exchange | None] = queue.SimpleQueue()
@@ -179,8 +176,7 @@ class Recorder:
 
     def begin(self, exchange: Exchange) -> None:
         """Take a flow whose answer begins, so that it is written even if the proxy ends before it."""
-        with self._lock:
-            self._live.add(exchange)
+        self._live.add(exchange)
 
     def write(self, exchange: Exchange) -> None:
         """Take a flow that is over."""
@@ -199,46 +195,42 @@ class Recorder:
             logger.error(f"toolfix gave up writing recordings to {self.directory}: the disk does not respond.")
 
     def _offer(self, exchange: Exchange) -> None:
-        is_whole = exchange.transcript.before.complete and exchange.transcript.after.complete
+        self._live.discard(exchange)
+        if not (exchange.transcript.before.complete and exchange.transcript.after.complete):
+            return self._lose(f"an answer from {exchange.flow['host']} has more than {MAX_KEPT // 2**20} MiB")
         with self._lock:
-            self._live.discard(exchange)
-            fits = is_whole and not self._closing and self._waiting + exchange.size <= MAX_BYTES
-            if fits:
-                self._waiting += exchange.size
-                self._queue.put(exchange)
-        if not is_whole:
-            self._lose(f"an answer from {exchange.flow['host']} has more than {MAX_KEPT // 2**20} MiB")
-        elif not fits:
-            self._lose("too much is waiting to be written")
+            fits = not self._closing and self._waiting + exchange.size <= MAX_BYTES
+            self._waiting += exchange.size if fits else 0
+        if not fits:
+            return self._lose("too much is waiting to be written")
+        return self._queue.put(exchange)
 
     # The thread
 
     def _run(self) -> None:
         while (exchange := self._queue.get()) is not None:
-            self._put(exchange)
+            try:
+                self._put(exchange)
+            except OSError as error:
+                self._lose(error.strerror or str(error))
+            except Exception:
+                logger.exception("toolfix could not write a recording; the answer was not touched.")
             with self._lock:
                 self._waiting -= exchange.size
 
     def _put(self, exchange: Exchange) -> None:
         now = time.monotonic()
-        try:
-            if self._used + exchange.size > MAX_DIRECTORY and now - self._measured > LOOK_AGAIN_SECONDS:
-                self._measured = now
-                self._used = sum(_size_of(path) for path in self.directory.rglob("*"))
-            if self._used + exchange.size > MAX_DIRECTORY:
-                full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
-                return self._lose(full)
-            used = write_recording(self.directory / directory_name(exchange), exchange, self._step_back)
-        except OSError as error:
-            return self._lose(error.strerror or str(error))
-        except Exception:
-            return logger.exception("toolfix could not write a recording; the answer was not touched.")
-        self._used += used
+        if self._used + exchange.size > MAX_DIRECTORY and now - self._measured > LOOK_AGAIN_SECONDS:
+            self._measured = now
+            self._used = sum(path.stat().st_size for path in self.directory.rglob("*") if path.is_file())
+        if self._used + exchange.size > MAX_DIRECTORY:
+            full = f"it holds {MAX_DIRECTORY // 2**30} GiB of recordings: move or delete some to go on recording"
+            return self._lose(full)
+        self._used += write_recording(self.directory / directory_name(exchange), exchange, self._step_back)
         self.written += 1
         if self._problem:
-            words = "1 recording was lost" if self._lost_now == 1 else f"{self._lost_now} recordings were lost"
-            logger.info(f"toolfix records to {self.directory} again; {words}.")
-            self._problem, self._lost_now = "", 0
+            logger.info(f"toolfix records to {self.directory} again.")
+            self._problem = ""
         return None
 
     def _step_back(self) -> None:
@@ -255,14 +247,6 @@ class Recorder:
                 "answers are still mended."
             )
         self.lost += 1
-        self._lost_now += 1
-
-
-def _size_of(path: Path) -> int:
-    try:
-        return path.lstat().st_size if path.is_file() else 0
-    except OSError:
-        return 0
 
 
 def directory_name(exchange: Exchange) -> str:
@@ -296,23 +280,23 @@ def _files(exchange: Exchange) -> dict[str, bytes]:
     pieces = arrived.decoded(exchange.encoding)
     before = b"".join(pieces)
     suffix = exchange.suffix or store.suffix_of(before)
-    chunks = []
-    offset = 0
-    for piece, when in zip(pieces, arrived.times, strict=False):
-        # One chunk per line, as in `store.pretty`.
-        chunks.append(json.dumps({"offset": offset, "ms": round((when - arrived.times[0]) * 1000, 1)}))
-        offset += len(piece)
-    flow = store.pretty({**_flow(exchange), "chunks": []}).decode()
-    if chunks:
-        flow = flow.removesuffix("]\n}\n") + "\n  " + ",\n  ".join(chunks) + "\n ]\n}\n"
+    offsets = accumulate(map(len, pieces), initial=0)
+    chunks = [
+        {"offset": offset, "ms": round((when - arrived.times[0]) * 1000, 1)}
+        for offset, when, _ in zip(offsets, arrived.times, pieces, strict=False)
+    ]
     return {
         "request.json": exchange.request[:MAX_KEPT],
         **({store.REQUEST_AFTER: changed.body} if changed else {}),
         f"before{suffix}": before,
         f"after{suffix}": exchange.transcript.after.joined(),
         "calls.json": store.pretty(store.calls_json(exchange.outcomes)),
-        "flow.json": flow.encode(),
+        # One chunk per line.
+        "flow.json": _A_CHUNK.sub(rb"{\1, \2}", store.pretty({**_flow(exchange), "chunks": chunks})),
     }
+
+
+_A_CHUNK = re.compile(rb'\{\s+("offset": [0-9]+),\s+("ms": [0-9.]+)\s+\}')
 
 
 def _flow(exchange: Exchange) -> dict[str, Any]:

@@ -38,40 +38,37 @@ class Replayed:
         recording, lines = self.recording, []
         if self.failure is not None:
             lines.append(f"the engine failed open: {self.failure!r}")
-        if recording.after is not None:
-            # As the recorder would write it: a credential that was in pieces in `before` may be whole here.
-            masked = redact_bytes(self.after)
-            same = recording.after in (masked, self.after)
-            if not same and not (recording.frames and _sides(recording.after) == _sides(masked)):
-                lines += of_bodies(recording.after, masked, f"after{recording.suffix}")
-        elif recording.own:
-            lines.append(f"there is no after{recording.suffix}: write it with --update")
-        recorded, today = recording.request_after, self.request_after
-        if recorded is None or today is None:
-            same = recorded is today or not recording.own
-        else:
+        # As the recorder would write it: a credential that was in pieces in `before` may be whole here.
+        after, name = redact_bytes(self.after), f"after{recording.suffix}"
+        if recording.own and recording.after is None:
+            lines.append(f"there is no {name}: write it with --update")
+        elif recording.after not in (None, self.after, after):
+            recorded = recording.after or b""
+            same = recording.frames and _sides(recorded) == _sides(after)
+            lines += [] if same else difference(recorded, after, name)
+        if recording.own:
             # As values: what is changed is written anew, and earlier versions kept the client's spelling of the rest.
-            same = decode(recorded) in (decode(today), decode(redact_bytes(today)))
-        if not same:
-            today = redact_bytes(today or recording.request)
-            lines += of_bodies(recorded or recording.request, today, store.REQUEST_AFTER)
+            recorded, today = (one or recording.request for one in (recording.request_after, self.request_after))
+            masked = redact_bytes(today)
+            if decode(recorded) not in (decode(today), decode(masked)):
+                lines += difference(recorded, masked, store.REQUEST_AFTER)
         if recording.calls is not None:
             masked_calls = json.loads(redact_bytes(store.pretty(self.calls)))
-            if not any(as_expected(recording.calls, calls) for calls in (self.calls, masked_calls)):
-                lines += of_calls(recording.calls, self.calls)
+            ways = [named(recording.calls, calls) for calls in (self.calls, masked_calls)]
+            if recording.calls not in ways:
+                lines += difference(store.pretty(recording.calls), store.pretty(ways[0]), "calls.json")
         return lines
 
 
-def as_expected(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> bool:
-    """Whether there are as many calls as expected, and each has the values that its expectation names."""
-    return len(expected) == len(calls) and all(
-        all(call.get(key) == value for key, value in wanted.items())
-        for wanted, call in zip(expected, calls, strict=True)
-    )
+def named(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The calls with no more keys than their expectations name; further calls as they are."""
+    pairs = zip(expected, calls, strict=False)
+    same = [{key: value for key, value in call.items() if key in wanted} for wanted, call in pairs]
+    return [*same, *calls[len(expected) :]]
 
 
-def _sides(data: bytes) -> list[tuple[bool, str | bytes]]:
-    return [(frame.from_client, frame.content) for frame in frames_in(data)]
+def _sides(data: bytes) -> list[tuple[bool, str]]:
+    return [(frame.from_client, frame.text) for frame in frames_in(data)]
 
 
 def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Replayed:
@@ -115,12 +112,10 @@ def _replay_socket(recording: Recording, socket: ResponsesSocket) -> Replayed:
     """Replay the messages of both sides, in their order."""
     out: list[Frame] = []
     for frame in recording.frames:
-        if not isinstance(frame.content, str):
-            out.append(frame)
-        elif frame.from_client:
-            out.append(Frame(True, socket.client_message(frame.content), frame.when))
+        if frame.from_client:
+            out.append(Frame(True, socket.client_message(frame.text), frame.when))
         else:
-            out += [Frame(False, text, frame.when) for text in socket.server_message(frame.content)]
+            out += [Frame(False, text, frame.when) for text in socket.server_message(frame.text)]
     after = b"".join(frame.line() for frame in out)
     return Replayed(recording, after, store.calls_json(socket.outcomes), socket.failure)
 
@@ -164,21 +159,10 @@ _MOST_COMPARED = 2_000
 """How many lines are compared, from the first that differs: comparing more takes long."""
 
 
-def of_bodies(recorded: bytes, today: bytes, name: str) -> list[str]:
+def difference(recorded: bytes, today: bytes, name: str) -> list[str]:
     """The lines that differ."""
-    return _difference(recorded.decode("utf-8", "replace"), today.decode("utf-8", "replace"), name)
-
-
-def of_calls(expected: Sequence[dict[str, Any]], calls: Sequence[dict[str, Any]]) -> list[str]:
-    """The lines that differ, of the keys that an expectation names."""
-    pairs = zip(expected, calls, strict=False)
-    today = [{key: value for key, value in call.items() if key in wanted} for wanted, call in pairs]
-    today += calls[len(expected) :]
-    return _difference(store.pretty([*expected]).decode(), store.pretty(today).decode(), "calls.json")
-
-
-def _difference(recorded: str, today: str, name: str) -> list[str]:
-    before, after = ([line for line in _PIECE.findall(text) if line.strip()] for text in (recorded, today))
+    texts = (body.decode("utf-8", "replace") for body in (recorded, today))
+    before, after = ([line for line in _PIECE.findall(text) if line.strip()] for text in texts)
     same = next((at for at, pair in enumerate(zip_longest(before, after)) if pair[0] != pair[1]), 0)
     part = slice(max(0, same - 3), same + _MOST_COMPARED)
     names = f"{name} as recorded", f"{name} by this version"

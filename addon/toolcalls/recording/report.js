@@ -179,7 +179,7 @@
 
   function detail(flow, index) {
     const held = flow.held.reduce((most, [from, to]) => Math.max(most, to - from), 0);
-    const facts = [flow.where, flow.when, held >= 100 ? `held for ${seconds(held)}` : "", ...flow.flags, flow.defect.length ? `defect: ${flow.defect.join(", ")}` : ""];
+    const facts = [flow.where, flow.started.slice(0, 19).replace("T", " "), held >= 100 ? `held for ${seconds(held)}` : "", ...flow.flags, flow.defect.length ? `defect: ${flow.defect.join(", ")}` : ""];
     const box = make("div", "detail", make("p", "facts", visible(facts.filter(Boolean).join(" · "))));
     flow.calls.forEach((call, at) => box.append(callBox(call, at, flow.calls.length)));
     if (!flow.calls.length) box.append(make("p", "facts", "There is no tool call in this answer."));
@@ -360,8 +360,9 @@
 
   const seconds = (ms) => ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
   function timeline() {
-    const bars = flows.flatMap((flow, index) => flow.began === null ? [] : flow.held.map(([from, to]) => (
-      { index, state: flow.state, from: flow.began + from, to: flow.began + to })));
+    const bars = flows.flatMap((flow, index) => flow.held.map(([from, to]) => (
+      { index, state: flow.state, from: Date.parse(flow.started) + from, to: Date.parse(flow.started) + to })))
+      .filter((bar) => !Number.isNaN(bar.from));
     if (bars.length < 2) return;
     bars.sort((a, b) => a.from - b.from);
     const first = bars[0].from, last = Math.max(...bars.map((bar) => bar.to)), span = Math.max(1, last - first);

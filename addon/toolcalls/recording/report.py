@@ -93,18 +93,21 @@ def _described(recording: Recording) -> dict[str, Any]:
     """What the page shows about a recording."""
     today, flow = replay(recording), recording.flow
     # The calls of a recording written by hand name only what matters.
-    known = recording.calls if "versions" in flow else None
-    calls = [{key: _cut(value) for key, value in call.items()} for call in (today.calls if known is None else known)]
+    known = today.calls if recording.calls is None or "versions" not in flow else recording.calls
+    empty = {"status": "valid", "name": "", "arguments": ""}
+    calls = [{key: _cut(value) for key, value in {**empty, **call}.items()} for call in known]
     steps = sorted({step_class(step) for call in calls for step in call.get("steps", ())})
     refused = [call for call in calls if call["status"] == "refused"]
-    reasons = sorted(
-        f"refused: {reason}" for reason in {reason_class(str(call.get("reason", ""))) for call in refused}
-    )
+    reasons = sorted({f"refused: {reason_class(call.get('reason', ''))}" for call in refused})
     # The tool that was meant: for a refused call the one that the model named, not the `invalid` tool.
-    tools = {str((call in refused and call.get("received_name")) or call["name"]) for call in calls}
+    tools = {(call in refused and call.get("received_name")) or call["name"] for call in calls}
+    flags = {
+        "observed only": recording.options.get("toolfix_mode") == "observe",
+        "the connection broke": recording.broken,
+        f"HTTP {recording.status}": recording.status != 200,
+    }
     request = decode(recording.request)
     own = flow.get("defect")
-    started = str(flow.get("started", ""))
     return {
         "name": recording.name,
         "title": str(flow.get("title") or _title(calls, steps)),
@@ -115,33 +118,15 @@ def _described(recording: Recording) -> dict[str, Any]:
         "defect": [str(own)] if own else sorted([*steps, *reasons]) or ["none"],
         "step": steps if own else [],
         "where": f"{flow.get('host', '')}{flow.get('path', '')}",
-        "when": started[:19].replace("T", " "),
-        "began": _milliseconds(started),
+        "started": str(flow.get("started", "")),
         "held": today.held if calls else [],
-        "flags": _flags(recording),
+        "flags": [text for text, applies in flags.items() if applies],
         "calls": calls,
         "same": recording.after in (None, recording.before),
         "request_mended": recording.request_after is not None,
         "request_steps": ", ".join(f"{number} × {step}" for step, number in recording.request_steps.items()),
         "bytes": [len(recording.before), len(recording.after or b"")],
     }
-
-
-def _milliseconds(started: str) -> float | None:
-    """The beginning of the recording in milliseconds, if it is known."""
-    try:
-        return datetime.fromisoformat(started).timestamp() * 1000
-    except ValueError:
-        return None
-
-
-def _flags(recording: Recording) -> list[str]:
-    flags = {
-        "observed only": recording.options.get("toolfix_mode") == "observe",
-        "the connection broke": recording.broken,
-        f"HTTP {recording.status}": recording.status != 200,
-    }
-    return [text for text, applies in flags.items() if applies]
 
 
 _ENDS = re.compile(rb'"(?:finish_reason|stop_reason|status)"\s*:\s*"(\w+)"|\[DONE\]|message_stop|"error"')

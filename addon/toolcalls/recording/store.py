@@ -4,12 +4,11 @@ A message of a WebSocket is one line of JSON, with its sender and its time:
 
     {"from": "client", "ms": 0.0, "text": "…"}
 
-`before` contains what arrived from either side, `after` what was sent on. Binary messages have "base64" for "text".
+`before` contains what arrived from either side, `after` what was sent on.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import errno
 import json
@@ -23,6 +22,7 @@ from typing import Any
 from ..engine import AUTO, PROTOCOLS
 from ..outcome import Outcome
 from ..policy import Policy, make_policy, read_options
+from ..reasons import STATUS_WORDS
 from ..request.answered import GivenBack
 from ..request.request import seed_of
 
@@ -32,6 +32,8 @@ _NEXT_LINE = re.compile(rb"\}[^\S\n]*+\n\s*+\{")
 """Two objects with nothing but a line break between them: the body is a stream of lines, not one document."""
 
 REQUEST_AFTER = "request-after.json"
+_TEXTS = ("name", "arguments", "received_name", "received_arguments", "reason")
+"""The values of a call in calls.json that are texts, if they are there."""
 
 
 class NoRecording(Exception):
@@ -55,7 +57,7 @@ class Recording:
     seed: str = field(init=False)
     """The recorded seed: ids were made from the request before it was masked for the disk."""
     broken: bool = field(init=False)
-    """The connection broke or the proxy ended before the answer was over; "complete" is of toolfix 0."""
+    """The connection broke or the proxy ended before the answer was over."""
     status: int = field(init=False)
     """The status of the host's response; 200 if nobody knows."""
     options: dict[str, str] = field(init=False)
@@ -75,12 +77,14 @@ class Recording:
 
     def __post_init__(self) -> None:
         flow = self.flow
-        if not all(isinstance(call, dict) for call in self.calls or ()):
-            raise ValueError("calls.json is not a list of JSON objects")
+        for call in self.calls or ():
+            texts = [call.get(key, "") for key in _TEXTS] + call.get("steps", [])
+            if call.get("status", "valid") not in STATUS_WORDS or not all(isinstance(text, str) for text in texts):
+                raise ValueError("calls.json has an entry that is no call")
         self.name = self.directory.name
         self.protocol = flow["protocol"] if flow.get("protocol") in PROTOCOLS else AUTO
         self.seed = str(flow.get("seed") or seed_of(self.request))
-        self.broken = flow.get("broken") is True or flow.get("complete") is False
+        self.broken = flow.get("broken") is True
         self.status = int(flow.get("status") or 200)
         self.options = {name: str(text) for name, text in flow.get("policy", {}).items()}
         self.refusals = {identity: str(reason) for identity, reason in flow.get("refusals", {}).items()}
@@ -90,11 +94,6 @@ class Recording:
         self.offsets = [int(chunk["offset"]) for chunk in chunks] or [0]
         self.times = [float(chunk.get("ms") or 0) for chunk in chunks] if len(chunks) > 1 else []
         self.frames = frames_in(self.before) if self.suffix == ".jsonl" else []
-
-    @property
-    def delivered(self) -> list[dict[str, Any]]:
-        """The calls that the client got or should get."""
-        return [call for call in self.calls or [] if not call.get("dropped")]
 
     @property
     def own(self) -> bool:
@@ -163,32 +162,23 @@ class Frame:
     """A message of a WebSocket, and when it passed, in seconds."""
 
     from_client: bool
-    content: str | bytes
+    text: str
     when: float = 0.0
-
-    @property
-    def text(self) -> str:
-        return self.content if isinstance(self.content, str) else self.content.decode("utf-8", "replace")
 
     def line(self, start: float = 0.0) -> bytes:
         """The message in the form of a recording; `start` is the time that counts as 0."""
         sender = "client" if self.from_client else "server"
-        entry: dict[str, Any] = {"from": sender, "ms": round((self.when - start) * 1000, 1)}
-        if isinstance(self.content, str):
-            entry["text"] = self.content
-        else:
-            entry["base64"] = base64.b64encode(self.content).decode("ascii")
+        entry = {"from": sender, "ms": round((self.when - start) * 1000, 1), "text": self.text}
         return json.dumps(entry, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
 
 
 def frames_in(data: bytes) -> list[Frame]:
     """The messages of a file, with times from the first. Raises an exception if it is not such a file."""
-    frames = []
-    for entry in (json.loads(line) for line in data.splitlines() if line.strip()):
-        text = entry.get("text")
-        content = text if isinstance(text, str) else base64.b64decode(str(entry.get("base64", "")))
-        frames.append(Frame(entry.get("from") == "client", content, float(entry.get("ms", 0.0)) / 1000))
-    return frames
+    entries = (json.loads(line) for line in data.splitlines() if line.strip())
+    return [
+        Frame(entry.get("from") == "client", str(entry["text"]), float(entry.get("ms", 0.0)) / 1000)
+        for entry in entries
+    ]
 
 
 def make_private(directory: Path) -> None:
