@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.pace import quick
 from tests.recording import fresh_corpus
 from tests.recording.credential_corpus import look_alikes, secrets
-from toolcalls.recording import redact as redact_module
 from toolcalls.recording.redact import _WINDOW, redact, redact_bytes
 
 SECRETS = [
@@ -132,24 +131,6 @@ def test_masking_is_quick_enough_to_run_beside_streams() -> None:
 @given(st.binary(max_size=300))
 def test_bytes_keep_their_length(data: bytes) -> None:
     assert len(redact_bytes(data)) == len(data)
-
-
-@pytest.mark.parametrize("place", [0, _WINDOW - 30, _WINDOW - 12, _WINDOW - 1, 2 * _WINDOW - 20])
-def test_what_was_harmless_before_something_else_is_looked_at_again_before_a_secret(place: int) -> None:
-    name, secret = b'"api_key": "', b"hunter2-is-the-secret"
-    start = b" " * place + name
-    for follows in (b" " * 9000, b'"' + b" " * 9000, b"x"):
-        once = redact_bytes(start + follows)
-        assert redact_bytes(start + follows) == once
-    for _ in range(2):
-        assert secret not in redact_bytes(start + secret + b'"' + b" " * 9000)
-
-
-def test_what_is_known_to_be_harmless_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(redact_module, "_MOST_HARMLESS", 10)
-    for number in range(25):
-        redact_bytes(b"%d" % number)
-        assert len(redact_module._harmless) <= 10
 
 
 def test_the_corpus_of_made_up_secrets_is_masked() -> None:

@@ -10,53 +10,29 @@ from collections.abc import Iterable
 
 LOOPBACK = ("localhost", "*.localhost", "127.*", "::1")
 
-_MODELS_DEV = """
+_SOURCES = {
+    "the vendor's documentation of its API": """
+api.openai.com *.openai.azure.com *.services.ai.azure.com api.anthropic.com api.z.ai open.bigmodel.cn api.deepseek.com
+dashscope-us.aliyuncs.com coding.dashscope.aliyuncs.com coding-intl.dashscope.aliyuncs.com api.minimax.chat
+openrouter.ai api.groq.com api.together.xyz api.together.ai api.fireworks.ai api.mistral.ai codestral.mistral.ai
+api.x.ai generativelanguage.googleapis.com aiplatform.googleapis.com *-aiplatform.googleapis.com
+api.*.githubcopilot.com api.cerebras.ai api.deepinfra.com api.stepfun.ai ark.cn-beijing.volces.com
+api.hunyuan.cloud.tencent.com ai-gateway.vercel.sh api.cohere.ai
+""",
+    "its own web page": "chat.z.ai",
+    "openai/codex: `/backend-api/codex/responses` of a ChatGPT login": "chatgpt.com",
+    "QwenLM/qwen-code: a Qwen login": "portal.qwen.ai",
+    "google-gemini/gemini-cli: code_assist/server.ts, a Google login": "cloudcode-pa.googleapis.com",
+    "anomalyco/models.dev": """
 api.moonshot.ai api.moonshot.cn api.kimi.com dashscope.aliyuncs.com dashscope-intl.aliyuncs.com api.minimax.io
 api.minimaxi.com api.siliconflow.cn api.siliconflow.com integrate.api.nvidia.com api.githubcopilot.com
 models.github.ai api.novita.ai api.stepfun.com api-inference.modelscope.cn router.huggingface.co opencode.ai
 ollama.com llm.chutes.ai nano-gpt.com api.cline.bot api.kilo.ai inference.baseten.co api.tokenfactory.nebius.com
 api.synthetic.new api.venice.ai zenmux.ai api.xiaomimimo.com apis.iflow.cn api.poe.com
-"""
-"""The hosts of providers in anomalyco/models.dev."""
-
-LLM_HOSTS: dict[str, str] = {
-    "api.openai.com": "platform.openai.com/docs/api-reference",
-    "*.openai.azure.com": "learn.microsoft.com/azure/ai-services/openai/reference",
-    "*.services.ai.azure.com": "learn.microsoft.com/azure/ai-foundry",
-    "chatgpt.com": "openai/codex: `/backend-api/codex/responses` of a ChatGPT login",
-    "api.anthropic.com": "docs.anthropic.com/en/api/messages",
-    "api.z.ai": "docs.z.ai",
-    "chat.z.ai": "its own web page",
-    "open.bigmodel.cn": "docs.bigmodel.cn",
-    "api.deepseek.com": "api-docs.deepseek.com",
-    "dashscope-us.aliyuncs.com": "www.alibabacloud.com/help/en/model-studio",
-    "coding.dashscope.aliyuncs.com": "www.alibabacloud.com/help/en/model-studio, coding plan",
-    "coding-intl.dashscope.aliyuncs.com": "www.alibabacloud.com/help/en/model-studio, coding plan",
-    "portal.qwen.ai": "QwenLM/qwen-code: a Qwen login",
-    "api.minimax.chat": "platform.minimaxi.com, the older name",
-    "openrouter.ai": "openrouter.ai/docs",
-    "api.groq.com": "console.groq.com/docs",
-    "api.together.xyz": "docs.together.ai",
-    "api.together.ai": "docs.together.ai",
-    "api.fireworks.ai": "docs.fireworks.ai",
-    "api.mistral.ai": "docs.mistral.ai/api",
-    "codestral.mistral.ai": "docs.mistral.ai",
-    "api.x.ai": "docs.x.ai",
-    "generativelanguage.googleapis.com": "ai.google.dev/api/generate-content",
-    "aiplatform.googleapis.com": "cloud.google.com/vertex-ai/generative-ai/docs: the global endpoint",
-    "*-aiplatform.googleapis.com": "cloud.google.com/vertex-ai/generative-ai/docs: REGION-aiplatform",
-    "cloudcode-pa.googleapis.com": "google-gemini/gemini-cli: code_assist/server.ts, a Google login",
-    "api.*.githubcopilot.com": "docs.github.com/copilot: individual, business, enterprise",
-    "api.cerebras.ai": "inference-docs.cerebras.ai",
-    "api.deepinfra.com": "deepinfra.com/docs",
-    "api.stepfun.ai": "platform.stepfun.ai",
-    "ark.cn-beijing.volces.com": "www.volcengine.com/docs/82379",
-    "api.hunyuan.cloud.tencent.com": "cloud.tencent.com/document/product/1729",
-    "ai-gateway.vercel.sh": "vercel.com/docs/ai-gateway",
-    "api.cohere.ai": "docs.cohere.com, compatibility API",
-    **dict.fromkeys(_MODELS_DEV.split(), "models.dev"),
+""",
 }
-"""Each host with its source."""
+LLM_HOSTS = {host: source for source, hosts in _SOURCES.items() for host in hosts.split()}
+"""Each host with the source that names it."""
 
 DEFAULT_HOSTS = (*LLM_HOSTS, *LOOPBACK)
 

@@ -20,9 +20,6 @@ _LONGEST_WORD = 40
 _LOOK_BEHIND, _LOOK_AHEAD = 256, 8 * 1024
 """The bytes before and after a window that may decide whether a word in it belongs to a credential: the patterns that
 can fail look no further."""
-_MOST_HARMLESS = 65_536
-_harmless: set[int] = set()
-"""Hashes of windows without a credential."""
 
 
 def _whole(source: str) -> str:
@@ -54,21 +51,12 @@ def redact_bytes(data: bytes, between: Callable[[], None] = lambda: None) -> byt
     """The bytes, with everything masked that looks like a credential. `between` is called between two windows."""
     out = bytearray(data)
     for start in range(0, len(data), _WINDOW):
-        # An agent sends its history again with every turn: a window without a credential is remembered by its hash.
-        key = hash(data[max(0, start - _LOOK_BEHIND) : start + _WINDOW + _LOOK_AHEAD])
-        if key in _harmless:
-            continue
-        masked = list(_secrets(data, start))
-        for first, last, kind in masked:
+        for first, last, kind in _secrets(data, start):
             secret = data[first:last]
             if kind == "key":
                 out[first:last] = _KEY_PART.sub(lambda part: part[1] or b"*" * len(part[0]), secret)
             else:
                 out[first:last] = (b"1" if _NUMBER.fullmatch(secret) else b"*") * len(secret)
-        if not masked:
-            if len(_harmless) >= _MOST_HARMLESS:
-                _harmless.clear()
-            _harmless.add(key)
         between()
     return bytes(out)
 
