@@ -6,8 +6,10 @@ The host's own bytes are parsed once, when the answer is over, and only if they 
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import groupby
 from sys import getsizeof
 from typing import Any
 
@@ -51,16 +53,15 @@ class GivenBack:
 
 @dataclass(slots=True)
 class AnsweredTurn:
-    """One answer: what identifies it, and what its host may want back."""
+    """One answer: what identifies it, and what its host may want back.
+
+    One that has nothing to give back is kept too, because another conversation may be like its own.
+    """
 
     ids: list[str] = field(default_factory=list)
     text: str = ""
     back: GivenBack = field(default_factory=GivenBack)
     """Its extras are by the id of the call, or by its number if calls have no ids."""
-    ambiguous: bool = False
-    """Two conversations alike were answered with different reasoning, so nobody knows whose turn is meant."""
-    unknown: bool = False
-    """No reasoning was found in it. It is kept because another conversation may be like this one."""
 
     @property
     def size(self) -> int:
@@ -103,24 +104,10 @@ def _objects(body: bytes) -> list[Json]:
     return whole if isinstance(whole, list) else [whole]
 
 
-class _Pieces(list[str]):
-    """The pieces of one text, which are joined once, at the end."""
-
-
-def _grow(entry: Json, key: str, piece: str) -> None:
-    if not isinstance(entry.get(key), _Pieces):
-        entry[key] = _Pieces([entry.get(key) or ""])
-    entry[key].append(piece)
-
-
-def _joined(entry: Json) -> Json:
-    return {key: "".join(value) if isinstance(value, _Pieces) else value for key, value in entry.items()}
-
-
 def _chat(answers: Iterable[Json]) -> AnsweredTurn:
     """An answer of Chat, or of Ollama, whose calls have no ids."""
     turn = AnsweredTurn()
-    whole: Json = {}
+    pieces: dict[str, list[str]] = defaultdict(list)
     details: list[Json] = []
     for answer in answers:
         [choice] = [answer] if "message" in answer else answer.get("choices") or [{}]
@@ -129,32 +116,38 @@ def _chat(answers: Iterable[Json]) -> AnsweredTurn:
         message = choice.get("message") or choice.get("delta") or {}
         for key in ("content", *FIELDS):
             if isinstance(message.get(key), str):
-                _grow(whole, key, message[key])
-        for piece in message.get(DETAILS) or ():
-            # A stream sends the entries in pieces.
-            place = piece.get("type"), piece.get("index")
-            if not details or place != (details[-1].get("type"), details[-1].get("index")):
-                details.append({})
-            for key, value in piece.items():
-                if key in ("text", "summary") and isinstance(value, str):
-                    _grow(details[-1], key, value)
-                elif value is not None or key not in details[-1]:
-                    details[-1][key] = value
+                pieces[key].append(message[key])
+        details += message.get(DETAILS) or ()
         for call in message.get("tool_calls") or ():
             if call.get("id"):
                 turn.ids.append(call["id"])
             if EXTRA in call and turn.ids:
                 turn.back.extras[call.get("id") or turn.ids[-1]] = write(call[EXTRA])
-    whole = _joined(whole)
-    turn.text = whole.get("content", "")
+    turn.text = "".join(pieces["content"])
     if details:
-        whole[DETAILS] = [*map(_joined, details)]
-    turn.back.fields = {key: write(whole[key]) for key in FIELDS if key in whole}
+        turn.back.fields = {DETAILS: write(_whole(details))}
+    elif fields := [key for key in FIELDS if key in pieces]:
+        turn.back.fields = {fields[0]: write("".join(pieces[fields[0]]))}
     return turn
+
+
+def _whole(details: list[Json]) -> list[Json]:
+    """The entries of `reasoning_details`, which a stream sends in pieces."""
+    entries: list[Json] = []
+    for _, run in groupby(details, lambda piece: (piece.get("type"), piece.get("index"))):
+        pieces, entry = [*run], dict[str, Any]()
+        for piece in pieces:
+            entry |= {key: value for key, value in piece.items() if value is not None or key not in entry}
+        for key in ("text", "summary"):
+            if texts := [piece[key] for piece in pieces if isinstance(piece.get(key), str)]:
+                entry[key] = "".join(texts)
+        entries.append(entry)
+    return entries
 
 
 def _messages(answers: Iterable[Json]) -> AnsweredTurn:
     blocks: dict[int, Json] = {}
+    pieces: dict[tuple[int, str], list[str]] = defaultdict(list)
     for answer in answers:
         if answer["type"] == "message":
             blocks = dict(enumerate(answer["content"]))
@@ -163,8 +156,10 @@ def _messages(answers: Iterable[Json]) -> AnsweredTurn:
         elif answer["type"] == "content_block_delta":
             for key in ("text", "thinking", "signature"):
                 if isinstance(answer["delta"].get(key), str):
-                    _grow(blocks[answer["index"]], key, answer["delta"][key])
-    return _in_order([_joined(blocks[index]) for index in sorted(blocks)])
+                    pieces[answer["index"], key].append(answer["delta"][key])
+    for (index, key), texts in pieces.items():
+        blocks[index][key] = "".join([blocks[index].get(key) or "", *texts])
+    return _in_order([blocks[index] for index in sorted(blocks)])
 
 
 def _responses(answers: Iterable[Json]) -> AnsweredTurn:

@@ -68,8 +68,6 @@ class ReasoningSupport:
     """The host wants the reasoning of turns before the user's last message too."""
     takes_empty: bool = True
     refuses: bool = False
-    signs_calls: bool = False
-    """The host sends signatures with its calls."""
 
 
 class ReasoningMemory:
@@ -94,11 +92,10 @@ class ReasoningMemory:
 
     def keep(self, key: bytes, turn: AnsweredTurn) -> None:
         known = self.turns.get(key)
-        if known is not None and (known.ambiguous or known.back != turn.back):
-            # It may be that of another conversation: only the fields that it had are known.
-            turn = turn if known.unknown else known
-            fields = {key: NO_REASONING for key in EMPTY_FIELDS if key in turn.back.fields}
-            turn = AnsweredTurn(turn.ids, turn.text, GivenBack(fields), ambiguous=True)
+        if known is not None and known.back != turn.back:
+            # It may be that of another conversation: only the fields that one of them had are known.
+            fields = {name: NO_REASONING for name in EMPTY_FIELDS if name in known.back.fields | turn.back.fields}
+            turn = AnsweredTurn(turn.ids, turn.text, GivenBack(fields))
         if turn.size <= self._most_bytes // 8:
             self.turns.put(key, turn, turn.size)
 
@@ -120,27 +117,25 @@ class ReasoningSession:
         support = self.memory.hosts.get((self.host, self.model))
         if support is None or support.refuses or _thinking_is_off(history.request):
             return {}
-        messages = history.conversation
-        of_model = [said for said in messages if said.role == "model"]
-        if not any(not history.is_whole(said) or (support.signs_calls and said.calls) for said in of_model):
-            return {}
-        conversation = _Conversation(self, history, messages, everywhere=support.everywhere)
+        conversation = _Conversation(self, history, everywhere=support.everywhere)
         unknown: list[int] = []
         split: list[Said] = []
         """The texts directly before a message: a client may have split them from it."""
         for said, key in conversation.turns:
             if split and split[-1].number != said.number - 1:
                 split = []
-            known = self.memory.turns.get(key)
-            if known is not None and not known.unknown:
-                self._give_back(known, said, split, history)
+            turn = self.memory.turns.get(key)
+            if turn is not None and turn.back:
+                self._give_back(turn, said, split, history)
                 split = []
                 continue
             if not history.is_whole(said) and (said.number > conversation.last_user or said.calls):
                 unknown.append(said.number)
             split = [] if said.calls else [*split, said]
         if self.protocol == "chat":
-            self._fill(unknown, conversation.last_user, [one for one in of_model if history.is_whole(one)], support)
+            # A client that sends reasoning itself knows which messages have none.
+            after = (said for said, _ in conversation.turns if said.number > conversation.last_user)
+            self._fill(unknown, conversation.last_user, support, sends_itself=any(map(history.is_whole, after)))
         if not support.takes_empty:
             self.given_back = {
                 at: one for at, one in self.given_back.items() if NO_REASONING not in one.fields.values()
@@ -154,34 +149,29 @@ class ReasoningSession:
         """
         given, back = GivenBack(), turn.back
         halves = [half for half in split if not history.is_whole(half)]
-        if back.blocks and not history.is_whole(said):
-            # Hosts reject signed thinking if the other blocks are not the same.
-            blocks = said.content if isinstance(said.content, list) else None
-            uses = sum(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks or ())
-            whole = "".join(half.words for half in (*halves, said))
-            if blocks is not None and said.words.strip() == turn.text.strip() and uses in (0, len(turn.ids)):
-                given.blocks = back.blocks
-            elif halves and "".join(whole.split()) == "".join(turn.text.split()):
-                self.given_back[halves[0].number] = GivenBack(blocks=back.blocks)
-        elif not history.is_whole(said):
-            given.fields = dict([*back.fields.items()][:1])
+        calls = [call for call in said.calls if call.entry is not call.home]
         for number, call in enumerate(said.calls):
             identity = str(number) if history.by_number else upstream_id(call.id)
             if identity in back.extras and not history.is_signed(call):
                 given.extras[str(number)] = back.extras[identity]
+        if not history.is_whole(said):
+            given.fields = back.fields
+            for parts in ([said], [*halves, said]) if back.blocks and len(calls) in (0, len(turn.ids)) else ():
+                # Hosts reject signed thinking if the other blocks are not the same.
+                if "".join("".join(part.words for part in parts).split()) == "".join(turn.text.split()):
+                    self.given_back[parts[0].number] = GivenBack(blocks=back.blocks)
+                    return
         if given:
-            self.given_back.setdefault(said.number, given)
-        for key in [key for key in EMPTY_FIELDS if key in back.fields][:1]:
+            self.given_back[said.number] = given
+        for key in (key for key in back.fields if key in EMPTY_FIELDS):
             for half in halves:
                 if (words := half.words.strip()) and words in turn.text:
                     self.given_back[half.number] = GivenBack({key: NO_REASONING})
 
-    def _fill(self, unknown: list[int], last_user: int, whole: list[Said], support: ReasoningSupport) -> None:
+    def _fill(self, unknown: list[int], last_user: int, support: ReasoningSupport, *, sends_itself: bool) -> None:
         """Give unknown turns the empty text, if the host asked for it or if others of the same turn get theirs."""
         new = (key for number, one in self.given_back.items() if number > last_user for key in one.fields)
         taken = next((key for key in new if key in EMPTY_FIELDS), support.taken)
-        # A client that sends reasoning itself knows which messages have none.
-        sends_itself = any(said.number > last_user for said in whole)
         name = support.wanted or ("" if sends_itself else taken)
         for number in unknown if name else ():
             if support.wanted or number > last_user:
@@ -193,29 +183,25 @@ class ReasoningSession:
         for key in (key for back in self.given_back.values() for key in back.fields if key in EMPTY_FIELDS):
             self._support().taken = key
         turn = read_answer(self.protocol, body)
-        if turn is None and self.memory.hosts.get((self.host, self.model)) is not None:
-            # A conversation that looks the same must not get the reasoning of another one for this turn.
-            turn = AnsweredTurn(unknown=True)
-        history = self._history()
-        messages = history.conversation if history is not None and turn is not None else []
-        if turn is None or history is None or not messages:
-            return
-        support = self._support()
-        support.signs_calls = support.signs_calls or bool(turn.back.extras)
         delivered = [outcome for outcome in outcomes if not outcome.dropped]
-        if turn.unknown and not delivered:
+        if turn is None and delivered and self.memory.hosts.get((self.host, self.model)) is not None:
+            # A conversation that looks the same must not get the reasoning of another one for this turn.
+            turn = AnsweredTurn()
+        history = self._history()
+        if turn is None or history is None or not history.conversation:
             return
-        if history.by_number and not turn.unknown and len(delivered) != len(turn.ids):
+        self._support()
+        if history.by_number and turn.back and len(delivered) != len(turn.ids):
             # A call was left out or added, so the numbers are those of other calls.
             return
         ids = [upstream_id(outcome.id) if history.has_ids else "" for outcome in delivered]
         calls = [known_as(identity, one.name, one.arguments) for identity, one in zip(ids, delivered, strict=True)]
-        if self.protocol == "responses" and not turn.unknown:
+        if self.protocol == "responses" and turn.back:
             # Calls of custom tools have no outcome.
             known = dict(zip(ids, calls, strict=True))
             calls = [known.get(identity) or known_as(identity, None, None) for identity in turn.ids]
         turn.ids = ids
-        self.memory.keep(_Conversation(self, history, messages).key(calls, turn.text), turn)
+        self.memory.keep(_Conversation(self, history).key(calls, turn.text), turn)
 
     def over(self) -> None:
         """Release the request when nothing more follows, even if this object is still referred to."""
@@ -235,7 +221,7 @@ class ReasoningSession:
                 support.takes_empty = False
             support.wanted = "reasoning_content" if "reasoning_content" in error else support.wanted
             history = self._history()
-            if index is not None and history is not None and index < _last_user(history.conversation):
+            if index is not None and history is not None and index < _last_user(history):
                 support.everywhere = True
         elif (_NAMES_IT.search(error) and _REFUSES.search(error)) or (
             self.given_back and (_EMPTY_MESSAGE in error or (_NAMES_BLOCK.search(error) and _REFUSES.search(error)))
@@ -257,17 +243,15 @@ class ReasoningSession:
 class _Conversation:
     """The messages of the model in a history, with the keys under which their turns were kept."""
 
-    def __init__(
-        self, session: ReasoningSession, history: History, messages: list[Said], *, everywhere: bool = False
-    ) -> None:
+    def __init__(self, session: ReasoningSession, history: History, *, everywhere: bool = False) -> None:
         """`everywhere`: all of them, not only those since the user's last message."""
         self._anywhere: Hash = hashlib.sha256(session.memory.salt)
         add(self._anywhere, session.protocol, session.host, session.account, session.model)
         self._so_far = self._anywhere.copy()
-        self.last_user = _last_user(messages)
+        self.last_user = _last_user(history)
         self.turns: list[tuple[Said, bytes]] = []
         asked = self._anywhere.copy()
-        for said in messages:
+        for said in history.conversation:
             if said.role == "user":
                 add(asked, said.words)
                 self._so_far = asked.copy()
@@ -338,8 +322,8 @@ def add(digest: Hash, *parts: str) -> None:
         digest.update(data)
 
 
-def _last_user(messages: list[Said]) -> int:
-    return max((said.number for said in messages if said.role == "user"), default=-1)
+def _last_user(history: History) -> int:
+    return max((said.number for said in history.messages if said.role == "user"), default=-1)
 
 
 def _thinking_is_off(request: Json) -> bool:
