@@ -21,7 +21,7 @@ from toolcalls import payload
 from toolcalls.engine import Response
 from toolcalls.mend.arguments import Finish, Mended, mend_arguments
 from toolcalls.policy import Policy
-from toolcalls.request.change import Change
+from toolcalls.request.calls import Change
 from toolcalls.request.mend import mend_request
 from toolcalls.request.pairs import arrange
 from toolcalls.request.refusals import Refusals

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from ..ids import MESSAGES_ID
 from ..payload import string_of
 from .answered import SIGNATURE, THINKING
-from .change import Change
+from .calls import Change
 from .history import (
     CANCELLED,
     SERVER_CALLS,

@@ -1,23 +1,93 @@
-"""The calls of a history: ids of ours, missing names, and arguments that are no JSON object.
+"""The calls of a history: ids of ours, missing names, and arguments that are no JSON object; and what was changed.
 
-The call has already failed or run: it only matters that the upstream can read it. Why the model stopped is not known
+A call has already failed or run: it only matters that the upstream can read it. Why the model stopped is not known
 any more, so nothing that was cut off is completed.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
 from ..ids import MARK, restore
+from ..mend.arguments import Finish, Mended, mend_arguments
 from ..mend.names import tool_that_fits
 from ..mend.strict import write
-from .change import Change
+from ..policy import Policy
+from ..sizes import parts_in
+from ..tools.declared import INVALID, Tools
 from .history import History, PastCall, Turn
+from .refusals import Refusals
 
 ARGUMENTS_LEFT = "arguments left as they came"
 NAME_LEFT = "name left as it came"
 MAX_KNOWN = 16_384
+_MOST_BROKEN = 30_000
+"""The size of all that is mended in a history: 300 short arguments or 20 of 3 KB."""
+_BROKEN = 100
+"""What broken arguments, or a name that is none, count at least."""
+
+
+class ChangeNeeded(Exception):
+    """Something has to be changed, and this request is only read."""
+
+
+@dataclass(slots=True)
+class Change:
+    """One mending of a request. Every pass calls `count` before it changes something."""
+
+    policy: Policy
+    refusals: Refusals
+    tools: Tools
+    reading: bool
+    """Nothing is changed: the first thing that would be raises `ChangeNeeded`."""
+    steps: dict[str, int] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    """Why calls of this history were refused, by the id that the client knows."""
+    restored: set[str] = field(default_factory=set)
+    """The upstream's ids that the client knows as other ids, among them all ids that the host repeats."""
+    left: int = _MOST_BROKEN
+    """How much more is mended; below 0, the rest is sent unchanged."""
+    read: dict[str, Mended] = field(default_factory=dict)
+    """Broken arguments that were read: the arguments, a name and the guidance need them."""
+
+    @property
+    def invalid(self) -> str:
+        """The name for calls that no tool can take."""
+        return self.tools.invalid(self.policy.invalid_tool) or INVALID
+
+    def count(self, step: str, times: int = 1) -> None:
+        if times:
+            if self.reading:
+                raise ChangeNeeded
+            self.steps[step] = self.steps.get(step, 0) + times
+
+    def touches(self, name: object) -> bool:
+        """Whether calls of this tool are mended."""
+        return self.policy.request and (not isinstance(name, str) or self.policy.touches(name))
+
+    def may_mend(self, size: int) -> bool:
+        """Whether something of this size is still mended; once it is not, nothing more is."""
+        self.left -= _BROKEN + size
+        return self.left >= 0
+
+    def meant(self, given: object) -> dict[str, Any] | None:
+        """The arguments that were meant; None if the history has more broken arguments than can be mended.
+
+        Calls are mended from first to last, so that the next turn leaves the same ones unchanged.
+        """
+        if isinstance(given, list) and len(given) == 1:
+            [given] = given
+        if not isinstance(given, str):
+            return given if isinstance(given, dict) else {}
+        found = self.read.get(given)
+        if found is None and self.left >= 0:
+            found = mend_arguments(given, Finish.UNKNOWN)
+            if found.status != "valid" and not self.may_mend(parts_in(given)):
+                return None
+            self.read[given] = found
+        return None if found is None else found.value or {}
 
 
 def _no_constant(name: str) -> Any:
@@ -47,12 +117,10 @@ def keys_of(written: str) -> frozenset[str] | None:
 
 def mend_calls(turn: Turn, history: History, change: Change) -> None:
     """Mend the names and arguments of a turn's calls, and turn ids of ours back into the upstream's."""
-    ours = False
     for call in turn.calls:
-        ours = ours or MARK in call.id
         if not (call.key and change.policy.request):
             continue
-        if not history.by_number and not _is_name(call.name):
+        if not (history.by_number or _is_name(call.name)):
             _mend_name(call, change)
         given = call.arguments
         sound = type(given) is dict
@@ -63,8 +131,17 @@ def mend_calls(turn: Turn, history: History, change: Change) -> None:
             change.count(ARGUMENTS_LEFT if meant is None else "arguments")
             if meant is not None:
                 call.body[call.key] = write(meant) if history.writes_arguments else meant
-    if ours:
-        _give_back_ids(turn, history, change)
+    taken = {call.id for call in turn.calls}
+    originals: dict[str, str] = {}
+    for call in turn.calls:
+        original = originals.get(call.id) or (restore(call.id) if MARK in call.id else None)
+        # If the upstream gave one id to two calls of a turn, it does not accept that in a history.
+        if original is not None and (original not in taken or history.by_number or call.id in originals):
+            originals[call.id] = original
+            taken.add(original)
+            change.count("id")
+            history.set_id(call, original)
+    change.restored.update(originals.values())
 
 
 def _mend_name(call: PastCall, change: Change) -> None:
@@ -84,19 +161,3 @@ def _mend_name(call: PastCall, change: Change) -> None:
 def _is_name(name: object) -> TypeGuard[str]:
     """Whether this can be the name of a tool: it has a letter or a digit."""
     return isinstance(name, str) and (name[:1].isalnum() or any(map(str.isalnum, name)))
-
-
-def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
-    taken = {call.id for call in turn.calls}
-    seen: set[str] = set()
-    for call in turn.calls:
-        original = restore(call.id)
-        if original is None or (original in taken and not history.by_number and call.id not in seen):
-            # The upstream gave one id to two calls of a turn, but does not accept that in a history.
-            continue
-        taken.add(original)
-        seen.add(call.id)
-        if original != call.id:
-            change.restored.add(original)
-        change.count("id")
-        history.set_id(call, original)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ..payload import string_of
 from .answered import EXTRA
-from .change import Change
+from .calls import Change
 from .history import History, Json, PastCall, PastResult, Said, objects_in, with_words
 
 

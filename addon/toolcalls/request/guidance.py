@@ -15,8 +15,7 @@ from typing import Any
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
 from ..tools.declared import declared
-from .calls import keys_of
-from .change import Change
+from .calls import Change, keys_of
 from .history import (
     BETWEEN,
     CANCELLED,
@@ -83,32 +82,21 @@ def looped(times: int) -> str:
     )
 
 
-def _texts(content: object) -> list[str]:
-    """The texts of a result."""
-    if isinstance(content, str):
-        return [content]
-    parts = content if isinstance(content, list) else []
-    return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
-
-
-def _contains(content: object, words: str) -> bool:
-    return any(words in text for text in _texts(content))
-
-
-def _ends_with_ours(content: object) -> bool:
-    """Whether the result ends with a sentence of ours, because another proxy before this one added it."""
-    return any(text.rpartition(BETWEEN)[2].startswith(OURS) for text in _texts(content)[-1:])
+def _ends_with_ours(words: str) -> bool:
+    """Whether a result ends with a sentence of ours, because another proxy before this one added it."""
+    return words.rpartition("\n")[2].startswith(OURS)
 
 
 def mend_results(turn: Turn, history: History, change: Change) -> None:
     """Say in the results of a turn why calls were refused or failed, and give them the ids of their calls."""
     for result in turn.results:
-        call, content = result.call, result.content
+        call = result.call
         if result.id and change.policy.request and not history.by_number:
-            words = _sentence(result, change)
-            if words and not _contains(content, words) and not _ends_with_ours(content):
+            said = result.words
+            words = _sentence(result, said, change)
+            if words and words not in said and not _ends_with_ours(said):
                 change.count("reason in a result")
-                result.place[result.key] = with_words(content, words, history.part)
+                result.place[result.key] = with_words(result.content, words, history.part)
         if call is not None and call.named and "name" in result.body:
             result.body["name"] = call.name
         original = (call.id if call is not None else restore(result.id)) if MARK in result.id else None
@@ -117,38 +105,29 @@ def mend_results(turn: Turn, history: History, change: Change) -> None:
             result.id = result.body[history.result_id] = original
 
 
-def _sentence(result: PastResult, change: Change) -> str:
+def _sentence(result: PastResult, said: str, change: Change) -> str:
     """Why the call of a result was refused or failed, and what to do; empty if it was not, or the result says so."""
-    call, content = result.call, result.content
-    option, failed = change.policy.retry_guidance, result.body.get("is_error")
+    call, option, failed = result.call, change.policy.retry_guidance, result.body.get("is_error")
     # What the client calls a success never gets a sentence about the arguments.
     guides = option is not False and failed is not False
+    refuses = guides and _REFUSAL.fullmatch(said.strip()) is not None
     reason = change.refusals.get(result.id)
     if reason is not None:
         change.reasons[result.id] = reason
-        known = _contains(content, reason)
         of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
-        if guides and (option is True or of_arguments or _is_refusal(content)):
-            return rewrite("" if known else reason)
-        return "" if known else f"{OURS}was refused: {reason}; send the call again."
-    if not guides:
+        if guides and (option is True or of_arguments or refuses):
+            return rewrite("" if reason in said else reason)
+        return "" if reason in said else f"{OURS}was refused: {reason}; send the call again."
+    if not guides or _ASKED in said:
         return ""
     lacks = _lacking(call, change) if call is not None else ""
-    refuses = _is_refusal(content) and not (call is not None and _ran(call, change))
+    refuses = refuses and not (call is not None and _ran(call, change))
     if refuses or (lacks and (option is True or failed)):
-        words = rewrite(lacks)
-    elif lacks:
+        return rewrite(lacks)
+    if lacks:
         why = f"{OURS}does not fit its schema: {lacks.rstrip('.')}."
-        words = f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
-    else:
-        words = _CORRECT if option is True and failed else ""
-    return "" if words and _contains(content, _ASKED) else words
-
-
-def _is_refusal(content: object) -> bool:
-    """Whether the result is, as a whole, an agent's own refusal of the arguments."""
-    texts = _texts(content)
-    return bool(texts) and _REFUSAL.fullmatch(texts[0].strip()) is not None
+        return f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
+    return _CORRECT if option is True and failed else ""
 
 
 def _ran(call: PastCall, change: Change) -> bool:
@@ -163,17 +142,14 @@ def _ran(call: PastCall, change: Change) -> bool:
 def _lacking(call: PastCall, change: Change) -> str:
     """What a call lacks by its declared schema, or why it was sent to the invalid tool; empty if nothing."""
     name, given = call.name, call.arguments
-    if not call.key or not isinstance(name, str):
+    if not (call.key and isinstance(name, str) and change.touches(name)):
         return ""
-    needed = change.needed.get(name)
-    if needed is None:
-        tool = change.tools.get(name) if change.touches(name) else None
-        needed = change.needed[name] = tool.missing({}) if tool is not None else ()
     if name == change.invalid:
-        error = (change.meant(given) or {}).get("error") if change.touches(name) else None
+        error = (change.meant(given) or {}).get("error")
         return error if isinstance(error, str) else ""
-    keys = keys_of(given) if isinstance(given, str) and needed else given
-    lacks = tuple(field for field in needed if field not in keys) if isinstance(keys, dict | frozenset) else ()
+    tool = change.tools.get(name)
+    keys = keys_of(given) if isinstance(given, str) and tool is not None else given
+    lacks = tool.missing(dict.fromkeys(keys)) if tool is not None and isinstance(keys, dict | frozenset) else ()
     return missing_sentence(lacks) if lacks else ""
 
 
@@ -192,7 +168,7 @@ def mend_loops(history: History, change: Change) -> None:
         [result] = turn.results
         content = result.content
         takes_words = result.key in result.place and (content is None or isinstance(content, str | list))
-        if takes_words and content != CANCELLED and not _ends_with_ours(content):
+        if takes_words and content != CANCELLED and not _ends_with_ours(result.words):
             change.count("loop")
             result.place[result.key] = with_words(content, looped(row), history.part)
 
@@ -210,7 +186,7 @@ def _repeats(one: Turn, other: Turn, history: History) -> bool:
     contents: list[Any] = [result.content for result in results]
     for number, content in enumerate(contents):
         # Another proxy before this one may have added the sentence.
-        if _ends_with_ours(content):
+        if _ends_with_ours(text_of(content)):
             contents[number] = content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
     failed = [result.body.get("is_error") is True for result in results]
     if failed[0] != failed[1] or not same(*contents):

@@ -16,7 +16,7 @@ from ..mend.strict import read
 from .answered import NO_REASONING, GivenBack, has_reasoning
 
 if TYPE_CHECKING:
-    from .change import Change
+    from .calls import Change
 
 Json = dict[str, Any]
 

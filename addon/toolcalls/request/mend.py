@@ -20,8 +20,7 @@ from ..reasons import Refusal
 from ..tools.declared import Tools
 from .answered import GivenBack
 from .blocks import GeminiHistory, MessagesHistory
-from .calls import ARGUMENTS_LEFT, NAME_LEFT, mend_calls
-from .change import Change, ChangeNeeded
+from .calls import ARGUMENTS_LEFT, NAME_LEFT, Change, ChangeNeeded, mend_calls
 from .chat import ChatHistory, OllamaHistory
 from .guidance import add_hints, mend_loops, mend_results
 from .history import History, Json, inner

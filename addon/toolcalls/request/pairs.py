@@ -10,7 +10,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence, Set
 
 from ..mend.strict import write
-from .change import Change
+from .calls import Change
 from .history import LOST, SERVER_CALLS, History, Json, PastCall, PastResult, Turn, same
 
 _SECOND = "[toolfix] Another result of a call that has one already"
@@ -68,13 +68,16 @@ def _copies(history: History, change: Change) -> list[PastCall]:
 
 def _pair(history: History, change: Change) -> None:
     """Put all results where they belong."""
-    unclear = _leave_alone(history, change)
     turns = history.turns
+    found: list[PastResult] = []
+    """The results that answer no call in their position."""
+    for together in [turns] if history.results_anywhere else [[turn] for turn in turns]:
+        found += _match(together, history, change)
+    left = {call.pair for turn in turns for call in turn.calls if call.left and call.pair}
+    """What calls that get no result have in common with results: those stay too."""
     shared = Counter(pair for turn in turns for pair in {call.pair for call in turn.calls if not call.left})
-    found = _strays(history)
-    strays = [one for one in found if one.pair not in unclear and (one.pair in shared or not one.turn.left)]
-    held = {result.pair for result in found} & unclear
-    """What calls have in common of which nobody knows whether a result is theirs."""
+    strays = [one for one in found if one.pair not in left and (one.pair in shared or not one.turn.left)]
+    held = {result.pair for result in found} & left
     first = {result.pair: result for result in reversed(strays)}
     answers: dict[str, list[PastResult]] = defaultdict(list)
     """The results that calls have or get, by what they have in common."""
@@ -93,45 +96,23 @@ def _pair(history: History, change: Change) -> None:
             behind[id(turn.end)].append(history.cancelled(call))
     change.count("cancelled call", len(lacking))
     change.count("result moved", len(moved))
-    left = [result for result in strays if id(result.entry) not in moved]
-    words = _words_of(left, answers, set(lacking), change)
-    history.rewrite({*moved, *(id(result.entry) for result in left)}, behind, words)
+    strays = [result for result in strays if id(result.entry) not in moved]
+    words = _words_of(strays, answers, set(lacking), change)
+    history.rewrite({*moved, *(id(result.entry) for result in strays)}, behind, words)
 
 
-def _leave_alone(history: History, change: Change) -> set[str]:
-    """Mark the calls that get no result; returns what they have in common with their results, which stay too.
+def _match(turns: Sequence[Turn], history: History, change: Change) -> list[PastResult]:
+    """Give each call the result in its position, and mark the calls that get no other; returns all other results.
 
-    Where results have to follow their turn, a turn is left as a whole.
+    If calls have the same id, it takes a result for each to tell which of them is answered. Where results have to
+    follow their turn, a turn is left as a whole.
     """
-    unclear: set[str] = set()
-    for turns in [history.turns] if history.results_anywhere else [[turn] for turn in history.turns]:
-        calls = [call for turn in turns for call in turn.calls]
-        called = Counter(call.pair for call in calls)
-        # If calls have the same id, it takes a result for each to tell which of them is answered.
-        short = called - Counter(one.pair for turn in turns for one in turn.results)
-        for call in calls:
-            told = called[call.pair] == 1 or call.pair not in short
-            ours = call.takes_result and not call.pair.startswith(SERVER_CALLS) and change.touches(call.name)
-            call.left = not (call.pair and told and ours)
-        if not history.results_anywhere and calls:
-            clear = all(not call.left for call in calls if call.takes_result)
-            turns[0].left = not (clear and all(one.pair for one in turns[0].results))
-            for call in calls:
-                call.left = call.left or turns[0].left
-        unclear.update(call.pair for call in calls if call.left and call.pair)
-    return unclear
-
-
-def _strays(history: History) -> list[PastResult]:
-    """Give each call the result in its position; returns all other results."""
     strays: list[PastResult] = []
     waiting: dict[str, deque[PastCall]] = defaultdict(deque)
-    for turn in history.turns:
-        if not history.results_anywhere:
-            waiting.clear()
-        own = set(map(id, turn.calls))
+    for turn in turns:
         for call in turn.calls:
             waiting[call.pair].append(call)
+        own = set(map(id, turn.calls))
         for result in turn.results:
             here = not result.pair
             if result.pair:
@@ -144,6 +125,17 @@ def _strays(history: History) -> list[PastResult]:
             if here and not result.displaced:
                 turn.end, turn.home = result.entry, result.home
             result.displaced = result.displaced and not history.results_anywhere
+    calls = [call for turn in turns for call in turn.calls]
+    called = Counter(call.pair for call in calls)
+    for call in calls:
+        told = called[call.pair] == 1 or not waiting[call.pair]
+        ours = call.takes_result and not call.pair.startswith(SERVER_CALLS) and change.touches(call.name)
+        call.left = not (call.pair and told and ours)
+    if calls and not history.results_anywhere:
+        [turn] = turns
+        turn.left = any(one.left and one.takes_result for one in calls) or not all(one.pair for one in turn.results)
+        for call in calls:
+            call.left = call.left or turn.left
     return strays
 
 

@@ -9,7 +9,7 @@ a `custom_tool_call` has no JSON.
 from __future__ import annotations
 
 from ..payload import string_of
-from .change import Change
+from .calls import Change
 from .history import CANCELLED, History, Json, PastCall, PastResult, Said, objects_in, remove, same
 
 _OUTPUT = "_output"
