@@ -16,8 +16,7 @@ from tests.splits import mend
 from toolcalls import payload
 from toolcalls.engine import Response, mend_whole
 from toolcalls.policy import Policy
-from toolcalls.request.limit import limit_of
-from toolcalls.request.request import Request, read_request
+from toolcalls.request.request import Request, limit_of, read_request
 from toolcalls.websocket import ResponsesSocket
 
 Json = dict[str, Any]

@@ -16,10 +16,10 @@ from tests.validators.strict_hosts import Rejected
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
-from toolcalls.request.blocks import GeminiHistory
 from toolcalls.request.guidance import looped as sentence
 from toolcalls.request.history import CANCELLED
 from toolcalls.request.mend import Changed, mend_request
+from toolcalls.request.messages import GeminiHistory
 from toolcalls.request.reasoning import ReasoningMemory
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode

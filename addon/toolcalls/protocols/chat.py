@@ -20,8 +20,7 @@ from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, rea
 from ..payload import says
 from ..policy import Policy
 from ..reasons import ANOTHER_CHOICE
-from ..request.limit import tokens_of_chat
-from ..request.request import Request
+from ..request.request import Request, tokens_of_chat
 from ..wire import sse
 from ..wire.sse import Event
 from .chat_choice import CALLS, CHOICE, CONTENT, Choice, read_content, written_call

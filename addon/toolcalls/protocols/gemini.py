@@ -26,8 +26,7 @@ from ..payload import index_of, shown_text, string_of
 from ..policy import Policy
 from ..reasons import BEHIND_THE_END, PIECES_UNCLEAR
 from ..request.answered import SIGNATURE
-from ..request.limit import tokens_in
-from ..request.request import Request
+from ..request.request import Request, tokens_in
 from ..textcalls.known import WrittenTools
 from ..textcalls.literals import read_calls
 from ..textcalls.read_aloud import was_read

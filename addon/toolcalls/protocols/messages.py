@@ -19,8 +19,7 @@ from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Slot, SourceEvent, Stop, Text, Thought, read_together
 from ..payload import index_of, shown_text, string_of
 from ..policy import Policy
-from ..request.limit import tokens_in
-from ..request.request import Request
+from ..request.request import Request, tokens_in
 from ..wire import sse
 from ..wire.sse import Event
 from .errors import error_in

@@ -19,8 +19,7 @@ from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, says, string_of
 from ..policy import Policy
-from ..request.limit import tokens_in
-from ..request.request import Request
+from ..request.request import Request, tokens_in
 from ..wire.framing import NDJSON
 from ..wire.sse import Event
 from .chat_choice import read_content

@@ -25,8 +25,7 @@ from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, string_of
 from ..policy import Policy
 from ..reasons import CUT_INSIDE
-from ..request.limit import tokens_in
-from ..request.request import Request
+from ..request.request import Request, tokens_in
 from ..sizes import LimitReached
 from ..wire import sse
 from ..wire.sse import Event

@@ -1,7 +1,7 @@
 """A request's history as turns: calls of the model, and the results that follow them. One view for every protocol.
 
 The view holds the objects of the decoded request, so what a pass sets on a call or a result is set in the request.
-How a protocol writes them is told by its subclass: `chat.py`, `blocks.py`, `responses.py`.
+How a protocol writes them is told by its subclass: `messages.py`, `responses.py`.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ class History(ABC):
 
     def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
         """A message without what is gone, if anything is left, and the results behind it."""
-        parts, added = message.get(self.inside), behind.get(id(message), [])
+        parts, added = message.get(self.inside), self.answers(behind.get(id(message), []))
         if id(message) in gone:
             return added
         if isinstance(parts, list):
@@ -323,6 +323,10 @@ class History(ABC):
                 return added
             parts[:] = left
         return [message, *added]
+
+    def answers(self, results: list[Json]) -> list[Json]:
+        """The messages of results, or the items that they are."""
+        return results
 
     @abstractmethod
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
@@ -383,15 +387,17 @@ def inner(request: Json) -> Json:
 
 def used_ids(request: Json) -> frozenset[str]:
     """The ids in a request of any protocol, as the client wrote them: a new call must not get one of them again."""
-    found: list[Any] = [item.get("call_id") for item in objects_in(request.get("input"))]
-    for message in objects_in(request.get("messages")):
-        for entries in (message.get("tool_calls"), message.get("content")):
-            if type(entries) is list:
-                found += [one.get("id") for one in entries if type(one) is dict]
-    for message in objects_in(request.get("contents")):
-        calls = objects_in([part.get("functionCall") for part in objects_in(message.get("parts"))])
-        found += [call.get("id") for call in calls]
+    found: list[Any] = []
+    for entry in entries_of(request):
+        found.append(entry.get("call_id"))
+        for key in ("tool_calls", "content", "parts"):
+            found += [(object_under(one, "functionCall") or one).get("id") for one in objects_in(entry.get(key))]
     return frozenset(one for one in found if type(one) is str and one)
+
+
+def entries_of(request: Json) -> list[Json]:
+    """The messages or items of a request of any protocol."""
+    return [entry for key in ("messages", "input", "contents") for entry in objects_in(request.get(key))]
 
 
 def objects_in(entries: object) -> list[Json]:

@@ -19,11 +19,10 @@ from ..policy import Policy
 from ..reasons import Refusal
 from ..tools.declared import Tools
 from .answered import GivenBack
-from .blocks import GeminiHistory, MessagesHistory
 from .calls import ARGUMENTS_LEFT, NAME_LEFT, Change, ChangeNeeded, mend_calls
-from .chat import ChatHistory, OllamaHistory
 from .guidance import add_hints, mend_loops, mend_results
 from .history import History, Json, inner
+from .messages import ChatHistory, GeminiHistory, MessagesHistory, OllamaHistory
 from .pairs import arrange
 from .refusals import Refusals
 from .responses import ResponsesHistory

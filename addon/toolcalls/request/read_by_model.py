@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from .answered import SIGNATURE
-from .history import objects_in
+from .history import entries_of, objects_in
 
 _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
 """The roles whose words are the model's own or its instructions. What all others say counts as read."""
@@ -21,7 +20,7 @@ _OWN_CALLS = frozenset(
 """Calls that the model itself wrote; every other call item is of a tool that the host ran, with its result."""
 _RESULTS = ("tool_result", "_output")
 _RESULT_KEYS = ("Result", "Response", "_result", "_response")
-_IDS = ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type")
+_IDS = ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type", "role")
 _OPAQUE = ("inlineData", SIGNATURE, "signature", "encrypted_content", "encrypted_stdout")
 _NEVER_IN_A_CALL = frozenset((*_IDS, *_OPAQUE))
 
@@ -69,11 +68,11 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     asked = request.get("input")
     if isinstance(asked, str):
         yield asked
-    for entry in chain.from_iterable(objects_in(request.get(key)) for key in ("messages", "input", "contents")):
+    for entry in entries_of(request):
         # Gemini's contents need no role if all of them are the user's.
         role, content = entry.get("role", "user" if "parts" in entry else None), entry.get("content")
         if isinstance(role, str) and role.lower() not in _OWN:
-            yield from [content] if isinstance(content, str) else _whole(_strings(entry, 0))
+            yield from _whole(_strings(entry, 0))
         else:
             for part in (entry, *objects_in(content), *objects_in(entry.get("parts"))):
                 yield from _results_in(part)

@@ -20,6 +20,7 @@ from typing import Any
 
 from ..ids import restore
 from ..outcome import Outcome
+from ..payload import canonical, object_in
 from .answered import EMPTY_FIELDS, NO_REASONING, AnsweredTurn, GivenBack, read_answer
 from .history import History, Json, Said
 from .mend import HISTORIES
@@ -136,10 +137,9 @@ class ReasoningSession:
             # A client that sends reasoning itself knows which messages have none.
             after = (said for said, _ in conversation.turns if said.number > conversation.last_user)
             self._fill(unknown, conversation.last_user, support, sends_itself=any(map(history.is_whole, after)))
-        if not support.takes_empty:
-            self.given_back = {
-                at: one for at, one in self.given_back.items() if NO_REASONING not in one.fields.values()
-            }
+        for number, given in [] if support.takes_empty else [*self.given_back.items()]:
+            if NO_REASONING in given.fields.values():
+                del self.given_back[number]
         return self.given_back
 
     def _give_back(self, turn: AnsweredTurn, said: Said, split: list[Said], history: History) -> None:
@@ -296,18 +296,11 @@ Ids such as `functions.Bash:0` and `call_1` are in each of them.
 def known_as(identity: str, name: object, arguments: object) -> KnownCall:
     """What a call is known by. Its arguments count as values, in whatever form a client sends them back."""
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    with suppress(ValueError, RecursionError):
-        arguments = json.loads(written, parse_float=_number)
+    with suppress(RecursionError):
+        written = canonical(object_in(written) or {})
     start = identity[:_LONGEST_ID]
     rest = start.replace(name, "") if isinstance(name, str) and name else start
-    key = f"{identity}\0{json.dumps([name, arguments or {}], sort_keys=True)}"
-    return key, _UNIQUE.search(rest) is not None
-
-
-def _number(written: str) -> float:
-    """An integer for a whole float, because JavaScript writes 1.0 as 1."""
-    number = float(written)
-    return int(number) if number.is_integer() else number
+    return f"{identity}\0{json.dumps(name)}{written}", _UNIQUE.search(rest) is not None
 
 
 def upstream_id(identity: str) -> str:

@@ -16,7 +16,6 @@ from ..policy import Policy
 from ..sizes import marks_in
 from ..tools.declared import Tools, read_tool
 from .history import inner, object_under, objects_in, used_ids
-from .limit import limit_of
 from .read_by_model import ReadByModel
 
 MAX_BODY = 64 * 1024 * 1024
@@ -174,3 +173,47 @@ def _is_none(choice: object) -> bool:
     if isinstance(choice, dict):
         return any(_is_none(choice.get(key)) for key in ("type", "mode", "allowed_tools"))
     return choice is False or (isinstance(choice, str) and choice.strip().lower() in ("none", "disabled"))
+
+
+_LIMITS = (
+    "max_tokens",
+    "max_completion_tokens",
+    "max_output_tokens",
+    "maxOutputTokens",
+    "max_new_tokens",
+    "num_predict",
+    "n_predict",
+)
+_PLACES = ("options", "generationConfig", "generation_config")
+_CHOICES = ("n", "candidateCount", "candidate_count")
+
+
+def tokens_in(usage: object, *keys: str) -> int:
+    """The sum of these numbers of tokens; 0 if there are none."""
+    values = [usage.get(key) for key in keys] if isinstance(usage, dict) else []
+    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool))
+
+
+def tokens_of_chat(said: dict[str, Any]) -> int:
+    """The tokens that all choices of a Chat chunk or answer have so far; 0 if it does not say so.
+
+    Groq also says it under `x_groq`, Moonshot in the choice. xAI counts reasoning beside `completion_tokens`, as its
+    total shows.
+    """
+    most = 0
+    for place in (said, said.get("x_groq"), *objects_in(said.get("choices"))):
+        usage = place.get("usage") if isinstance(place, dict) else None
+        if isinstance(usage, dict):
+            completed = tokens_in(usage, "completion_tokens")
+            everything = completed + tokens_in(usage.get("completion_tokens_details"), "reasoning_tokens")
+            total = tokens_in(usage, "total_tokens") - tokens_in(usage, "prompt_tokens")
+            most = max(most, everything if total == everything else completed)
+    return most
+
+
+def limit_of(request: dict[str, Any]) -> int | None:
+    """The most tokens that a request of any protocol allows, for all choices together; None if it sets no limit."""
+    places = [request, *(request.get(place) for place in _PLACES)]
+    choices = max(tokens_in(place, key) for place in places for key in _CHOICES)
+    limits = [tokens_in(place, key) for place in places for key in _LIMITS]
+    return min((limit * max(choices, 1) for limit in limits if limit > 0), default=None)

@@ -9,8 +9,8 @@ from ... import payload
 from ...mend.finish import Finish
 from ...parts import Fragment, Json, Other, Part, SourceEvent, Stop, Text, Thought
 from ...payload import shown_text, string_of
-from ...request.limit import tokens_in
 from ...request.read_by_model import ReadByModel
+from ...request.request import tokens_in
 from ...sizes import MOST_CALLS, LimitReached
 from ...textcalls.tokens import without_tokens
 from .answer import AnswerOfItems, wrapped

@@ -1,27 +1,32 @@
-"""Histories whose calls and results are blocks of messages: those of Messages and Gemini requests.
+"""The histories that are messages: those of Chat, Ollama, Messages and Gemini requests.
 
-Consecutive messages of one role are one turn, and the user's next turn begins with the results of the calls. Nothing
-in a message of the model is moved, because the blocks around thinking must stay unchanged.
+Chat and Ollama have `tool_calls`, and messages of role `tool` behind them. No user message is put behind a tool
+message: Mistral rejects that. A removed result is replaced by a user's text if two assistant messages would
+otherwise meet, or the history would end with one. The words of a lost result behind other results are added to the
+last of them.
+
+In Messages and Gemini calls and results are blocks. Consecutive messages of one role are one turn, and the user's
+next turn begins with the results of the calls. Nothing in a message of the model is moved, because the blocks around
+thinking must stay unchanged.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Iterator
 from itertools import count
 from typing import Any, ClassVar
 
 from ..ids import MESSAGES_ID
 from ..payload import string_of
-from .answered import SIGNATURE, THINKING
+from .answered import EXTRA, SIGNATURE, THINKING
 from .calls import Change
 from .history import (
     CANCELLED,
     SERVER_CALLS,
     History,
     Json,
-    Past,
     PastCall,
     PastResult,
     Said,
@@ -29,7 +34,66 @@ from .history import (
     object_under,
     objects_in,
     remove,
+    with_words,
 )
+
+
+class ChatHistory(History):
+    inside = "tool_calls"
+    turn_is_message = True
+    signatures = (EXTRA,)
+
+    def read_message(self, number: int, message: Json) -> Said:
+        entries, role, old = message.get("tool_calls"), message.get("role"), message.get("function_call")
+        who = "model" if role == "assistant" else "user" if role == "user" else "results"
+        said = Said(number, message, who, message.get("content"), speaks=role != "tool")
+        if entries:
+            said.calls = calls = []
+            for entry in objects_in(entries):
+                function = entry.get("function")
+                body, key = (function, "arguments") if type(function) is dict else (entry, "")
+                calls.append(PastCall(string_of(entry.get("id")), entry, body, message, key))
+            self.as_expected = self.as_expected and type(entries) is list and len(calls) == len(entries)
+        elif role == "tool":
+            identity = string_of(message.get("tool_call_id"))
+            said.results = (PastResult(identity, message, message, message, message, "content"),)
+        if isinstance(old, dict):
+            # The old form of a call has no id, and its result is no tool message.
+            said.calls = [*said.calls, PastCall("", old, old, message, "arguments", takes_result=False)]
+        return said
+
+    def tidy(self, change: Change) -> None:
+        for message in objects_in(self.entries):
+            if message.get("tool_calls") == [] and message.get("content") and message.get("role") != "tool":
+                change.count("empty list of calls")
+                del message["tool_calls"]
+
+    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+        before = order[-1] if order else {}
+        if not _takes_words(before) and _takes_words(following):
+            following["content"] = with_words(following["content"], words, before=True)
+        elif not _takes_words(before) and before.get("role") not in ("tool", "function"):
+            order.append({"role": "user", "content": words or instead})
+        elif words:
+            before["content"] = with_words(before.get("content"), words)
+
+
+def _takes_words(message: Json) -> bool:
+    """Whether this is a message of the user to which words can be added."""
+    return message.get("role") == "user" and isinstance(message.get("content"), str | list)
+
+
+class OllamaHistory(ChatHistory):
+    """Ollama has no ids to pair by, and rejects neither calls nor results without their counterpart.
+
+    It answers arguments in a string with status 400.
+    """
+
+    writes_arguments = False
+    has_ids = False
+
+    def is_complete(self) -> bool:
+        return False
 
 
 class BlockHistory(History):
@@ -68,15 +132,9 @@ class BlockHistory(History):
         who = "model" if by_model else "user" if is_of_user else "results"
         return Said(number, message, who, blocks, calls, results, speaks)
 
-    def written(self, message: Json, gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
-        """As always; results behind a message of the model get a message of their own.
-
-        They get none with text in it: MiniMax rejects text behind a result in the same message, and accepts it in the
-        next one.
-        """
-        added = behind.get(id(message))
-        results = [{"role": "user", self.inside: added}] if added else []
-        return super().written(message, gone, {**behind, id(message): results})
+    def answers(self, results: list[Json]) -> list[Json]:
+        """One message, without text: MiniMax rejects text behind a result, and accepts it in the next message."""
+        return [{"role": "user", self.inside: results}] if results else []
 
     def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
         ends = not following or following.get("role") == self.model
@@ -125,29 +183,29 @@ class MessagesHistory(BlockHistory):
         """
         called = Counter(call.id for turn in self.turns for call in turn.calls)
         repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
-        repeated -= change.restored
-        numbers = {old: count(2) for old in repeated}
+        others = {old: _others(old, called) for old in repeated - change.restored}
         seen: set[str] = set()
-
-        def another(old: str) -> str:
-            return next(one for number in numbers[old] if (one := f"{old}_{number}") not in called)
-
-        for turn in self.turns if repeated else ():
+        for turn in self.turns if others else ():
             now: dict[str, list[str]] = defaultdict(list)
             """The ids that the calls of the turn have now, by the id that they had."""
             for call in turn.calls:
-                if (old := call.id) in repeated:
+                if (old := call.id) in others:
                     if old in seen and change.touches(call.name):
                         change.count("repeated id")
-                        self.set_id(call, another(old))
+                        self.set_id(call, next(others[old]))
                     seen.add(old)
                     now[old].append(call.id)
             for result in turn.results:
-                if (old := result.id) in repeated and not change.reading:
-                    ids = now[old]
+                if (old := result.id) in others and not change.reading:
+                    ids = now[old] or [next(others[old])]
                     # A result elsewhere may be that of any of these calls, so it becomes one of no call.
-                    result.id = result.pair = result.body["tool_use_id"] = ids[0] if ids else another(old)
+                    result.id = result.pair = result.body[self.result_id] = ids[0]
                     del ids[: len(ids) > 1]
+
+
+def _others(identity: str, taken: Counter[str]) -> Iterator[str]:
+    """Ids for the calls that have this one too."""
+    return (one for number in count(2) if (one := f"{identity}_{number}") not in taken)
 
 
 class GeminiHistory(BlockHistory):
@@ -172,12 +230,11 @@ class GeminiHistory(BlockHistory):
         super().read()
         for turn in self.turns:
             paired = self.is_paired(turn)
-            entries: list[Past] = [*turn.calls, *turn.results]
-            by_id = not paired and all(one.id for one in entries)
-            numbers = [*range(len(turn.calls)), *range(len(turn.results))]
-            for number, one in zip(numbers, entries, strict=True):
-                name = number + 1 if paired else one.body.get("name")
-                one.pair = one.id if by_id else f"{id(turn)}\0{name}" if name else ""
+            by_id = not paired and all(one.id for one in (*turn.calls, *turn.results))
+            for entries in (turn.calls, turn.results):
+                for number, one in enumerate(entries, start=1):
+                    name = number if paired else one.body.get("name")
+                    one.pair = one.id if by_id else f"{id(turn)}\0{name}" if name else ""
             for result in turn.results:
                 # Google counts a result, wherever it is in its turn.
                 result.displaced = False
