@@ -17,7 +17,7 @@ from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.answered import read_answer
 from toolcalls.request.guidance import looped as sentence
-from toolcalls.request.history import CANCELLED
+from toolcalls.request.history import CANCELLED, LATE
 from toolcalls.request.mend import Changed, mend_request
 from toolcalls.request.messages import GeminiHistory
 from toolcalls.request.reasoning import ReasoningMemory
@@ -242,7 +242,7 @@ def test_gemini_answers_are_read_in_every_form(form: str) -> None:
                 model({"text": "?"}),
                 {
                     "role": "user",
-                    "parts": [{"text": "[toolfix] The result that stood here is with its call, further up."}],
+                    "parts": [{"text": LATE}],
                 },
             ],
             {"result moved": 1},

@@ -301,7 +301,7 @@ def test_a_lost_result_without_words_goes_silently(nothing: Any) -> None:
         assert after["messages"] == [*before, says()]
         assert steps == {"result without a call": 1}
     after, _ = up("chat", {"messages": [says("Hi."), empty, says()]})
-    assert after["messages"] == [says("Hi."), user(f"{LOST} stood here."), says()], "something has to stand there"
+    assert after["messages"] == [says("Hi."), user(LATE), says()], "something has to stand there"
     lost = {**result("gone"), "content": None if nothing is NOTHING else nothing}
     after, _ = up("messages", {"messages": [user(), uses("a"), turn(result("a"), lost), says(), user()]})
     assert after["messages"] == [user(), uses("a"), turn(result("a")), says(), user()]

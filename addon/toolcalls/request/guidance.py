@@ -24,7 +24,6 @@ from .history import (
     PastCall,
     PastResult,
     Turn,
-    same,
     text_of,
     with_words,
 )
@@ -158,11 +157,11 @@ def _lacking(call: PastCall, change: Change) -> str:
 
 def mend_loops(history: History, change: Change) -> None:
     """Add the sentence to the results of calls that were sent too often in a row."""
-    row = 0
-    before: Turn | None = None
+    row, before, spoken = 0, None, False
     for turn in history.turns:
-        row = row + 1 if before is not None and _repeats(before, turn, history) else 1
-        before = turn
+        sent = _sent(turn, history)
+        row = row + 1 if sent is not None and sent == before and not spoken else 1
+        before, spoken = sent, turn.spoken
         if row != change.policy.loops:
             continue
         [result] = turn.results
@@ -173,26 +172,20 @@ def mend_loops(history: History, change: Change) -> None:
             result.place[result.key] = with_words(content, looped(row), history.part)
 
 
-def _repeats(one: Turn, other: Turn, history: History) -> bool:
-    """Whether both turns are one call and its result, and the same ones, with no words between them."""
-    if one.spoken or not len(one.calls) == len(other.calls) == len(one.results) == len(other.results) == 1:
-        return False
-    first, second = one.calls[0], other.calls[0]
-    if first.arguments != second.arguments or not same(first.compared, second.compared):
-        return False
-    results = one.results[0], other.results[0]
-    if history.has_ids and (first.id, second.id) != (results[0].id, results[1].id):
-        return False
-    contents: list[Any] = [result.content for result in results]
-    for number, content in enumerate(contents):
+def _sent(turn: Turn, history: History) -> tuple[Json, Any, bool] | None:
+    """The one call of a turn and its result, to be compared; None if it has others, or the result was cleared."""
+    if not len(turn.calls) == len(turn.results) == 1:
+        return None
+    [call], [result] = turn.calls, turn.results
+    if history.has_ids and call.id != result.id:
+        return None
+    content = result.content
+    if _ends_with_ours(result.words):
         # Another proxy before this one may have added the sentence.
-        if _ends_with_ours(text_of(content)):
-            contents[number] = content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
-    failed = [result.body.get("is_error") is True for result in results]
-    if failed[0] != failed[1] or not same(*contents):
-        return False
-    words = text_of(contents[0]).strip()
-    return len(words) > _LONGEST_NOTICE or "\n" in words or _CLEARED.search(words) is None
+        content = content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
+    words = text_of(content).strip()
+    cleared = len(words) <= _LONGEST_NOTICE and "\n" not in words and _CLEARED.search(words) is not None
+    return None if cleared else (call.compared, content, result.body.get("is_error") is True)
 
 
 # Hints

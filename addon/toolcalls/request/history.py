@@ -27,7 +27,7 @@ CANCELLED = (
     "Nobody knows whether it ran; look before you send it again."
 )
 """The result of a call that has none."""
-LATE = "[toolfix] The result that stood here is with its call, further up."
+LATE = "[toolfix] A result stood here: it is with its call further up, or its call is gone."
 LOST = "[toolfix] The result of a call that is no longer part of this conversation"
 BETWEEN = "\n\n"
 """Between the words of a message and those that are added."""
@@ -304,8 +304,7 @@ class History(ABC):
             written = self.written(message, gone, behind) if message else [message]
             # Not before results: some hosts reject words of the user in front of them.
             if written and (gap or said) and written[0].get("role") not in ("tool", "function"):
-                instead = f"{LOST} stood here." if said else LATE
-                self.fill(order, BETWEEN.join(filter(None, said)), instead, written[0])
+                self.fill(order, BETWEEN.join(said), written[0])
                 gap, said = False, []
             order += written
             gap = gap or not written
@@ -329,8 +328,8 @@ class History(ABC):
         return results
 
     @abstractmethod
-    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
-        """Put words of the user behind `order`; without any, `instead` if no host takes that nothing stands there.
+    def fill(self, order: list[Json], words: str, following: Json) -> None:
+        """Put words of the user behind `order`; without any, `LATE` if no host takes that nothing stands there.
 
         `following`: the next message, empty at the end.
         """

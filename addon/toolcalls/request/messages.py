@@ -24,6 +24,7 @@ from .answered import EXTRA, SIGNATURE, THINKING
 from .calls import Change
 from .history import (
     CANCELLED,
+    LATE,
     SERVER_CALLS,
     History,
     Json,
@@ -68,12 +69,12 @@ class ChatHistory(History):
                 change.count("empty list of calls")
                 del message["tool_calls"]
 
-    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+    def fill(self, order: list[Json], words: str, following: Json) -> None:
         before = order[-1] if order else {}
         if not _takes_words(before) and _takes_words(following):
             following["content"] = with_words(following["content"], words, before=True)
         elif not _takes_words(before) and before.get("role") not in ("tool", "function"):
-            order.append({"role": "user", "content": words or instead})
+            order.append({"role": "user", "content": words or LATE})
         elif words:
             before["content"] = with_words(before.get("content"), words)
 
@@ -136,10 +137,10 @@ class BlockHistory(History):
         """One message, without text: MiniMax rejects text behind a result, and accepts it in the next message."""
         return [{"role": "user", self.inside: results}] if results else []
 
-    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+    def fill(self, order: list[Json], words: str, following: Json) -> None:
         ends = not following or following.get("role") == self.model
         if words or (ends and (not order or order[-1].get("role") == self.model)):
-            order.append({"role": "user", self.inside: [{**self.text, "text": words or instead}]})
+            order.append({"role": "user", self.inside: [{**self.text, "text": words or LATE}]})
 
 
 class MessagesHistory(BlockHistory):

@@ -144,7 +144,6 @@ def _words_of(
 ) -> dict[int, list[str]]:
     """The words of the results that go, by the identity of the message or item behind which they are kept.
 
-    Of a result without words they are empty.
     `answers`: the results that calls have or get. `lacking`: the calls that get none.
     """
     known = {one.pair: {result.words for result in answers.get(one.pair, ())} for one in left}
@@ -160,6 +159,6 @@ def _words_of(
         known[result.pair].add(said)
         change.count("another result" if second else "result without a call")
         place = result.turn.home if result.turn.calls and not result.displaced else result.home
-        what = _SECOND if second else LOST
-        words[id(place)].append(f"{what}:\n{said}" if said.strip() else "")
+        if said.strip():
+            words[id(place)].append(f"{_SECOND if second else LOST}:\n{said}")
     return words

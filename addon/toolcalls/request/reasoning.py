@@ -271,12 +271,7 @@ class _Conversation:
                     # Not the text: a client may split it from the calls.
                     add(self._so_far, "assistant", *(key for key, _ in calls))
             else:
-                add(self._so_far, "results")
-                for result in said.results:
-                    name = result.body.get("tool_name", result.body.get("name"))
-                    identity = upstream_id(result.id) if history.has_ids else str(name)
-                    if identity:
-                        add(self._so_far, f"{identity}\0{result.words}")
+                add(self._so_far, "results", *(result.words for result in said.results))
 
     def key(self, calls: list[KnownCall], words: str) -> bytes:
         """The key of the next turn: by its first call, because clients split turns, or by its text if it has none."""

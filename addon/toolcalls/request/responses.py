@@ -98,7 +98,7 @@ class ResponsesHistory(History):
         change.count("reasoning without its item", len(lost))
         remove(self.entries, lost)
 
-    def fill(self, order: list[Json], words: str, instead: str, following: Json) -> None:
+    def fill(self, order: list[Json], words: str, following: Json) -> None:
         """Between reasoning and its item comes nothing; before other reasoning, its item is among what is gone."""
         place = len(order)
         while place and order[place - 1].get("type") == "reasoning":
