@@ -262,8 +262,6 @@ class History(ABC):
 
     def is_paired(self, turn: Turn) -> bool:
         """Whether every call of a turn has its result, and every result its call."""
-        if len(turn.calls) == 1 and len(turn.results) == 1:
-            return bool(turn.calls[0].id) and turn.calls[0].id == turn.results[0].id
         called = {call.id for call in turn.calls}
         answered = {result.id for result in turn.results}
         return called == answered and len(called) == len(turn.calls) == len(turn.results) and "" not in called
