@@ -474,7 +474,7 @@ def test_an_exception_ends_the_stream_with_an_error_event(monkeypatch: pytest.Mo
 
     answer = Response(protocol, question())
     out = answer.feed(Backend().delta("a").stream)
-    monkeypatch.setattr(zai, "_patch_of", explode)
+    monkeypatch.setattr(zai, "string_of", explode)
     out += answer.feed(Backend().delta("b").delta("c").stream)
     monkeypatch.undo()
     out += answer.feed(Backend().delta("d").stream) + answer.close()

@@ -38,7 +38,9 @@ _log = logging.getLogger("toolfix.engine")
 
 _THINKING, _CALLING, _ANSWERED = "thinking", "tool_call", "tool_response"
 _DONE: Final = b"data: [DONE]\n\n"
-_IDS = ("tool_call_id", "sub_tool_call_id", "id")
+_UNCLEAR: Final = {
+    "message": "An edit of chat.z.ai does not say what it replaces.", "type": "upstream_error", "code": None
+}  # fmt: skip
 
 
 class Zai(Protocol):
@@ -81,16 +83,16 @@ class Zai(Protocol):
             # A comment keeps the connection alive, whatever protocol it is in.
             return [event.raw] if not self._over and event.raw.removeprefix(sse.BOM).startswith(b":") else []
         if event.data.strip() == "[DONE]":
-            return self.written(self._end_turn(Finish.UNKNOWN))
+            return self.written(self._end_turn())
         try:
             out = self.written(self._taken(self.read(event)))
         except Failed as failed:
-            parts = self._end_turn(Finish.CUT, broken_off=True)
+            parts = self._end_turn(broken_off=True)
             self._over = True
             return [*self.written([part for part in parts if not isinstance(part, Stop)]), *failed.events]
         if len(self._document) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
-        return out if self._blocks_of_turn is None else [*out, *self.written(self._end_turn(Finish.COMPLETE))]
+        return out if self._blocks_of_turn is None else [*out, *self.written(self._end_turn())]
 
     def read(self, event: Event) -> list[Part]:
         said = payload.read_strict(event.data or "")
@@ -107,15 +109,16 @@ class Zai(Protocol):
         if not self._phase or self._over:
             return [half] if half and not self._converts else []
         # Without `done`, a call that may not be complete is not sent.
-        return self.written(self._end_turn(Finish.CUT, broken_off=not self._is_done))
+        return self.written(self._end_turn(broken_off=not self._is_done))
 
-    def _end_turn(self, finish: Finish, *, broken_off: bool = False) -> list[Part]:
+    def _end_turn(self, *, broken_off: bool = False) -> list[Part]:
         """All that is held, the calls of the turn, and its end; `broken_off`: the end is missing, or an error."""
         self._document.read(final=not broken_off)
         new = self._new_parts()
-        if not broken_off:
-            finish = Finish.COMPLETE if self._is_done else finish
-            finish = Finish.of(self._reason) if self._reason else finish
+        ended = self._is_done or self._blocks_of_turn is not None
+        finish = Finish.COMPLETE if ended else Finish.UNKNOWN
+        finish = Finish.of(self._reason) if self._reason else finish
+        finish = Finish.CUT if broken_off else finish
         reason = "length" if broken_off or self._reason == "length" else "stop"
         tokens = tokens_in(self._usage, "completion_tokens")
         stop = Stop(reason, finish, tokens=tokens, failed=broken_off)
@@ -139,10 +142,11 @@ class Zai(Protocol):
         done = data.get("done") is True or data.get("phase") == "done"
         if error and not self._is_done:
             self._document.read()
-            said = self._document.content.length > 0 and bool(self._usage or self._reason)
-            if not (done and (said or any(not call.refusal for call in self._calls(broken_off=True)))):
-                raise Failed(*_failure(*error))
-            _log.info("chat.z.ai ended a complete answer with an error: %s", error[0])
+            values = (payload.read_encoded(call.arguments) for call in self._calls())
+            complete = self._document.content.length > 0 and bool(self._usage or self._reason)
+            if not (done and (complete or any(isinstance(value, dict) for value in values))):
+                raise Failed(*_failure(error))
+            _log.info("chat.z.ai ended a complete answer with an error: %s", error["message"])
         usage = data.get("usage")
         self._usage = usage if usage and isinstance(usage, dict) else self._usage
         if self._is_done:
@@ -156,13 +160,20 @@ class Zai(Protocol):
     def _read_fields(self, data: Json) -> list[Part]:
         """Change the document, and read it: the phase alone does not say what an edit means."""
         self._phase = string_of(data.get("phase")) or "answer"
-        text, place = _patch_of(data)
+        edit, content, place = data.get("edit_content"), data.get("content"), None
+        # The first text field counts, even if it is empty: the 2025 stream ends with an empty edit.
+        if isinstance(edit, str):
+            text, place = edit, index_of(data.get("edit_index")) or 0
+        elif isinstance(content, str):
+            text, place = content, 0
+        else:
+            text = string_of(data.get("delta_content"))
         if self._thinks == "apart" and self._phase in (_CALLING, _ANSWERED):
             self._thinks = "behind a call"
         parts = [] if self._phase == _ANSWERED else self._take_fragments(data)
         if not text:
             return parts
-        if self._phase == _ANSWERED and not isinstance(data.get("edit_content"), str):
+        if self._phase == _ANSWERED and not isinstance(edit, str):
             # The result of one of the server's own tools is no text of the answer.
             self._run_by_server.add(_call_id_of(data) or string_of(data.get("tool_name")))
             return [Other()]
@@ -197,7 +208,7 @@ class Zai(Protocol):
     def _change(self, text: str, place: int | None) -> list[Part]:
         if place == 0 and BLOCK_END in text.partition(BLOCK_TAG)[0] and self._phase != "answer":
             # It is not known of which block this is the rest, and how much of it comes again.
-            raise Failed(*_failure("An edit of chat.z.ai does not say what it replaces.", None))
+            raise Failed(*_failure(_UNCLEAR))
         self._document.patch(text, place, by_server=self._phase == _CALLING)
         return self._new_parts()
 
@@ -243,12 +254,11 @@ class Zai(Protocol):
             if self._is_clients(call.name) and self._run_by_server.isdisjoint((call.id, call.name)):
                 told.append(Fragment(id=call.id, name=call.name, arguments=call.arguments, whole=True))
                 told[-1].refusal, told[-1].steps = call.refusal, call.steps
+        if told and grows and broken_off and not payload.read_encoded(told[-1].arguments):
+            told[-1].refusal = told[-1].refusal or CUT_INSIDE
         for one in told:
-            final = not (one is told[-1] and grows)
-            one.arguments = one.arguments if one.arguments.strip() or not final else "{}"
-            value = payload.read_encoded(one.arguments) if broken_off else None
-            if broken_off and not (isinstance(value, dict) and (value or final)):
-                one.refusal = one.refusal or CUT_INSIDE
+            one.arguments = one.arguments if one.arguments.strip() or one.refusal else "{}"
+            one.cut = one.cut or broken_off
         return told
 
     # Writing
@@ -287,13 +297,10 @@ class Zai(Protocol):
             return [] if self._converts else None
         self._over = True
         held = self.written([part for part in self.tail.drain() if isinstance(part, Text)])
-        return [*held, *_failure(f"toolfix: {reason}.", None, "conversion_error")]
+        return [*held, *_failure({"message": f"toolfix: {reason}.", "type": "conversion_error", "code": None})]
 
     def keep_alive(self) -> bytes:
         return self._chunk({})
-
-    def write_document(self, body: bytes, parts: list[Part]) -> bytes:
-        return body  # Clients always stream.
 
     @property
     def holds_call(self) -> bool:
@@ -304,41 +311,26 @@ class Zai(Protocol):
         return self._document.content.rewritten or self._document.reasoning.rewritten
 
 
-def _failure(message: str, code: Any, kind: str = "upstream_error") -> list[bytes]:
+def _failure(error: Json) -> list[bytes]:
     """An error and no reason, so that no client takes the answer for complete."""
-    error = {"message": message, "type": kind, "param": None, "code": code}
     return [sse.write(payload.write({"error": error})), _DONE]
 
 
 # The envelope. A value of the wrong kind is ignored.
 
 
-def _patch_of(data: Json) -> tuple[str, int | None]:
-    """The text in an event, and where it cuts the document: 0 if it replaces it or does not say, None if it appends.
-
-    The first text field counts, even if it is empty: the 2025 stream ends with an empty edit.
-    """
-    edit, content = data.get("edit_content"), data.get("content")
-    if isinstance(edit, str):
-        return edit, index_of(data.get("edit_index")) or 0
-    return (content, 0) if isinstance(content, str) else (string_of(data.get("delta_content")), None)
-
-
 def _call_id_of(data: Json) -> str:
     metadata = data.get("metadata")
-    found = [string_of(metadata.get(key)) for key in _IDS] if isinstance(metadata, dict) else []
-    return next(filter(None, found), "")
+    known: Json = metadata if isinstance(metadata, dict) else {}
+    return next(filter(None, (string_of(known.get(key)) for key in ("tool_call_id", "sub_tool_call_id", "id"))), "")
 
 
-def _error_of(event: Json) -> tuple[str, Any] | None:
-    """The message and the code of an error on any of the three levels."""
+def _error_of(event: Json) -> Json | None:
+    """An error on any of the three levels, in OpenAI's format."""
     level: Any = event
-    error = None
-    while isinstance(level, dict) and error is None:
-        error, level = error_in(level), level.get("data")
-    if error is None:
-        return None
-    code = error.get("code") or error.get("error_code")
-    messages = (error.get(key) for key in ("detail", "message", "msg", "error_msg"))
-    message = next((payload.text_of(value) for value in messages if value), "")
-    return message or f"The upstream reported the error {code or payload.write(error)}.", code
+    while isinstance(level, dict):
+        error = error_in(level)
+        if error is not None:
+            return error_in(error, ERROR)
+        level = level.get("data")
+    return None

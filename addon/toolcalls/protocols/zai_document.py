@@ -197,7 +197,7 @@ class Document:
         if begins or not final:
             body = text[behind : None if found is None else found.start()].rstrip("\n")
         if body.strip() or not 0 < last.start == last.at:
-            self._say(last, _without_half_pair(body))
+            self._say(last, body)
         if found is not None and begins:
             self._begin("wrapper" if found is wrapper else "block", base + found.end())
 
@@ -209,7 +209,7 @@ class Document:
         line = text.rfind("\n") + 1
         if line and text.startswith("<", line) and not (final or end >= 0 or len(text) - line > _LONGEST_SUMMARY):
             text = _without_marks(text[:line])
-        self._say(last, _without_half_pair(text)[1:])
+        self._say(last, text[1:])
         if end >= 0:
             self._begin("text", base + end + 1 + len(WRAPPER_END))
 
@@ -228,14 +228,15 @@ class Document:
     def _say(self, last: _Element, text: str) -> None:
         """Send the next text of the answer, or of the reasoning. What comes behind another element begins a
         paragraph."""
-        channel, size = self._channels[last.kind], len(text)
-        thinks = last.kind == "wrapper"
+        channel, thinks = self._channels[last.kind], last.kind == "wrapper"
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text = text[:-1]  # The other half of a surrogate pair may follow.
+        last.at += len(text)
         if thinks:
             text = _MARK.sub("", text)
         if last.start > 0 and channel.length == last.before:
             text = text.lstrip() if thinks else text.lstrip("\n")
             text = "\n\n" + text if text and channel.length else text
-        last.at += size
         fresh = channel.say(joined(text))
         if fresh:
             self.new.append(Thought(fresh) if thinks else Text(fresh))
@@ -300,8 +301,3 @@ def _units_of(text: str) -> str:
 def joined(units: str) -> str:
     """The text with its surrogate pairs joined; a lone surrogate stays."""
     return units if units.isascii() else units.encode(_CODEC, "surrogatepass").decode(_CODEC, "surrogatepass")
-
-
-def _without_half_pair(units: str) -> str:
-    """The text without the first half of a surrogate pair at its end: the other half may follow."""
-    return units[:-1] if "\ud800" <= units[-1:] <= "\udbff" else units
