@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from .. import payload
 from ..finish_reason import FinishWords
-from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, read_together
@@ -144,20 +143,24 @@ class Chat(Protocol):
         kept |= {"index": index, "delta": unknown, "finish_reason": None}
         rest = {key: value for key, value in chunk.items() if last or key != "usage"}
         body = {**rest, "choices": [kept]}
+        choice = self.answers[index]
+        stop = choice.stop if choice.reason_waits else None
+        if not (reason or beside or parts) and stop is not None:
+            return [Stop(stop.reason, stop.finish, {"usage": chunk["usage"]})]  # It goes with the reason before it.
         if not reason:
             calls = any(isinstance(part, Fragment) or "tool_calls" in part.body for part in parts)
             return [Other(body=body, quiet=True, waits=True, of_text=not calls)]
-        self.answers[index].stopped = True
         # A router keeps the reason of its upstream beside its own; `error` means that its upstream failed.
         cut = Finish.of(said.get("native_finish_reason")) is Finish.CUT
-        return [Stop(str(reason), Finish.CUT if cut else Finish.of(reason), body, failed=reason == "error")]
+        choice.stop = Stop(str(reason), Finish.CUT if cut else Finish.of(reason), body, failed=reason == "error")
+        return [choice.stop]
 
     # A stream
 
     @property
     def _so_far(self) -> tuple[bool, bool, bool]:
         choices = self.answers.values()
-        ended = any(choice.stopped or choice.end.cut_off for choice in choices)
+        ended = any(choice.stop or choice.end.cut_off for choice in choices)
         return bool(choices), not ended, any(choice.has_text for choice in choices)
 
     def end(self, half: bytes = b"") -> list[bytes]:
@@ -174,12 +177,6 @@ class Chat(Protocol):
 
     def write_error(self, error: Json) -> bytes:
         return _event({"error": error}).raw
-
-    def write_broken(self, event: Event, meant: Json) -> Event:
-        text, data = strict.write_event(meant), event.data or ""
-        usual = '"choices"' in data and "{'" not in data and payload.read_glued(data) is None
-        # The broken part does not concern a call, and an answer without a call passes unchanged.
-        return Event(event.raw if usual and not self._has_work else sse.write(text, event.type), text, event.type)
 
     # Writing
 

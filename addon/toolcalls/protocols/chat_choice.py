@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import payload
 from ..answer import Answer
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Thought, read_together
+from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Thought, read_together
 from ..payload import says, shown_text
 from ..request.history import SERVER_CALLS
 from ..request.request import Request
@@ -32,7 +32,9 @@ _CALLS_FUNCTION: Final = frozenset({"function", "name", "arguments"})
 class Choice(Answer):
     """One choice: an answer of its own, and what the stream has said in it."""
 
-    has_role = has_text = has_reasoning = stopped = False
+    has_role = has_text = has_reasoning = False
+    stop: Stop | None = None
+    """The last reason."""
     legacy: bool | None = None
     """The calls arrive in the old form, `function_call`; None before there is one."""
     writes_legacy = False

@@ -59,8 +59,6 @@ class Messages(Protocol):
         """The block that began last: events without an index belong to it."""
         self._kinds: dict[Slot, str] = {}
         """The blocks that have not ended, and those in which the server called a tool of its own."""
-        self._counted: Part | None = None
-        """A message_delta without a reason, which only counts tokens in passing if anything follows it."""
         self._delta: Json = {}
         """The message_deltas with a reason, as one."""
         self._tokens, self._called_behind = 0, False
@@ -99,7 +97,6 @@ class Messages(Protocol):
             raise Instead(self._message_start(), event)
         if kind == "message_stop":
             raise Ended(raw)
-        self._counted = None
         if kind == "message_delta":
             return self._read_message_delta(raw, data)
         self._delta = {}
@@ -199,7 +196,8 @@ class Messages(Protocol):
         return [Other(slot, data, shown, quiet=shown == "" and kind != "citations", waits=waits)]
 
     def _read_message_delta(self, raw: bytes, data: Json) -> list[Part]:
-        """A message_delta, with all that the one before it said, and with usage."""
+        """A message_delta, with all that the one before it said, and with usage. One without a reason counts tokens
+        in passing, if anything follows it."""
         delta, usage = (one if isinstance(one := data.get(key), dict) else {} for key in ("delta", "usage"))
         told = self._delta.get("delta", {})
         reason = string_of(delta.get("stop_reason")) or string_of(told.get("stop_reason"))
@@ -210,17 +208,12 @@ class Messages(Protocol):
             usage = {"output_tokens": self._tokens, **self._delta.get("usage", {}), **usage}
             data = {**self._delta, **data, "delta": {**told, **delta}, "usage": usage}
             raw = self._message_delta(reason or None, data)
-        stop = Stop(reason, Finish.of(reason), data)
-        if reason:
-            self._delta = data
-            return read_together(raw, [stop])
-        [self._counted] = read_together(raw, [stop])
-        return [Other(quiet=True)]
+        self._delta = data
+        return read_together(raw, [Stop(reason, Finish.of(reason), data)])
 
     def _finish(self, finish: Finish = Finish.UNKNOWN, *, failed: bool = False) -> list[bytes]:
         self._over = True
-        parts = self._taken([self._counted] if self._counted is not None else [])
-        parts += self._closed(Finish.UNKNOWN)
+        parts = self._closed(Finish.UNKNOWN)
         told = self._has_message_delta or self.answer.end.left_alone
         if not told and not any(isinstance(part, Stop) for part in parts):
             parts.append(Stop(self.answer.end.true_reason(), Finish.UNKNOWN))
@@ -229,28 +222,32 @@ class Messages(Protocol):
     def _done(self, raw: bytes) -> list[bytes]:
         return [raw] if self._over or not self._started else [*self.end(whole=True), raw]
 
+    @property
+    def _told(self) -> bool:
+        """Whether a reason waits. A message_delta without one only counts tokens."""
+        return self.answer.reason_waits and any(self.answer.end.reasons)
+
     def end(self, half: bytes = b"", *, whole: bool = False) -> list[bytes]:
-        answer, counted = self.answer, self._counted
+        answer = self.answer
         if self._over or not self._started:
             return [half] if half else []
-        if whole or self._has_message_delta or (answer.reason_waits and not answer.went_on_after_reason):
+        if whole or self._has_message_delta or (self._told and not answer.went_on_after_reason):
             out = self._finish()
             return out if answer.end.left_alone else [*out, _MESSAGE_STOP]
         self._over = True
-        stopped, parts = answer.reason_waits, self._closed(Finish.CUT, failed=True)
+        stopped, parts = self._told, self._closed(Finish.CUT, failed=True)
         if answer.end.left_alone:
             return self.written(parts)
-        stops = [part for part in parts if isinstance(part, Stop)]
-        out = self.written([part for part in parts if part not in stops])
+        stop = next((part for part in parts if isinstance(part, Stop)), Stop(answer.end.true_reason(), Finish.CUT))
+        out = self.written([part for part in parts if not isinstance(part, Stop)])
         # The client has what it needs to go on, if it has complete calls. Text that just stops was cut off.
         complete = answer.sent and (self._open is None or self._open[0] == _TOOL_USE)
         if answer.call_refused or not (stopped or complete):
             return [*out, self.write_error(_CUT_OFF)]
-        stops = stops or [Stop(answer.end.true_reason(), Finish.CUT, counted.body if counted else {})]
-        return [*out, *self.written([*stops]), _MESSAGE_STOP]
+        return [*out, *self.written([stop]), _MESSAGE_STOP]
 
     def _fail(self, *raw: bytes) -> list[bytes]:
-        ended = self.answer.reason_waits and not self.answer.went_on_after_reason  # The reason came before the error.
+        ended = self._told and not self.answer.went_on_after_reason  # The reason came before the error.
         parts = [] if self._over else self._closed(Finish.UNKNOWN if ended else Finish.CUT, failed=not ended)
         self._over = True
         return [*self.written(parts), *raw]
@@ -260,10 +257,6 @@ class Messages(Protocol):
 
     def write_error(self, error: Json) -> bytes:
         return _written({"type": "error", "error": error})
-
-    def write_broken(self, event: Event, meant: Json) -> Event:
-        kind, text = meant.get("type"), strict.write_event(meant)
-        return Event(sse.write(text, kind), text, kind) if kind in _EVENTS else event
 
     # Writing
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 from .. import payload
 from ..alike import Alike
 from ..answer import Answer, Traits
+from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..outcome import Outcome
@@ -112,12 +113,8 @@ class Protocol(Traits, ABC):
         return KEEP_ALIVE_COMMENT if self.framing is SSE else b""
 
     def write_error(self, error: Json) -> bytes:
-        """An error event; empty if an error that is no event of the protocol passes as it came."""
+        """An event that says what an error in a form of its own says; empty if that passes as it came."""
         return b""
-
-    def write_broken(self, event: Event, meant: Json) -> Event:
-        """An event whose data is broken JSON, as it was meant; the event itself if it passes as it came."""
-        return event
 
     # Answers
 
@@ -164,14 +161,14 @@ class Protocol(Traits, ABC):
             return [event.raw]
         try:
             parts = self.read(event)
+            if parts is None:
+                return self._take_odd(event)
         except Failed as failed:
             return self._recovered(event) or self._fail(*(failed.events or [event.raw]))
         except Ended as ended:
             return [*self._finish(), ended.raw]
         except Instead as instead:
             return [piece for one in instead.events for piece in self.take(one)]
-        if parts is None:
-            return self._take_odd(event)
         if not parts:
             # It belongs to no answer: one whose reason to stop waits has ended.
             stopped = [answer for answer in self.answers.values() if answer.reason_waits]
@@ -240,7 +237,7 @@ class Protocol(Traits, ABC):
             return self._done(event.raw)
         error = error_in(value) or (error_in_text(data, event.type) if value is None else None)
         if error is not None:
-            return self._take_error(event, error)
+            raise Failed(self.write_error(error) or event.raw)
         if not text or text.startswith(":"):
             # A comment that a gateway wrapped as data: clients stumble over it.
             return [sse.comment(text) if text and not event.type and self.framing is SSE else event.raw]
@@ -248,19 +245,14 @@ class Protocol(Traits, ABC):
             return [piece for line in sse.lines_alone(event) for piece in self.take(line)]
         broken = payload.read_broken(data) if value is None and text.startswith("{") else None
         if broken is not None:
-            meant = self.write_broken(event, broken)
-            if meant.data == data:  # It is left as it is, or has a number that Python cannot read.
+            meant = strict.write_event(broken)
+            if meant == data:  # It has a number that Python cannot read.
                 return [event.raw]
             self._mender.mended_events += 1
-            return self.take(meant)
+            return self.take(Event(self.framing.write(meant, event.type), meant, event.type))
         if not sse.is_ended(event.raw):
             return self.end(event.raw)
         return [event.raw]
-
-    def _take_error(self, event: Event, error: Json) -> list[bytes]:
-        """An error in a form of its own."""
-        written = self.write_error(error)
-        return self._recovered(event) or self._fail(written) if written else [event.raw]
 
     def _done(self, raw: bytes) -> list[bytes]:
         """`[DONE]`, which gateways append to any stream: everything that waits goes before it."""

@@ -17,13 +17,11 @@ from typing import Final
 
 from ... import payload
 from ...finish_reason import FinishWords
-from ...mend import strict
 from ...mend.finish import Finish
 from ...mend.mender import Mender
 from ...parts import Fragment, Json, Part, Stop
 from ...policy import Policy
 from ...request.request import Request
-from ...wire import sse
 from ...wire.framing import SSE, Framing
 from ...wire.sse import Event
 from ..errors import error_in
@@ -102,10 +100,6 @@ class Responses(Protocol):
     def _take_odd(self, event: Event) -> list[bytes]:
         return super()._take_odd(event) if self.framing is SSE else [event.raw]
 
-    def write_broken(self, event: Event, meant: Json) -> Event:
-        text = strict.write_event(meant)
-        return Event(sse.write(text, event.type), text, event.type)
-
     # Writing
 
     def written(self, parts: list[Part]) -> list[bytes]:
@@ -175,9 +169,9 @@ class Responses(Protocol):
         said = {**_failure(error), "param": error.get("param")}
         return [*out, self._writer.send("error", {**said, "error": {"type": said["code"], **error, **said}})]
 
-    def _take_error(self, event: Event, error: Json) -> list[bytes]:
+    def write_error(self, error: Json) -> bytes:
         self._failed_by = error, None
-        return self._fail(event.raw)
+        return b""
 
     # A document
 
