@@ -52,10 +52,11 @@ class Change:
     read: dict[str, Mended] = field(default_factory=dict)
     """Broken arguments that were read: the arguments, a name and the guidance need them."""
 
-    @property
-    def invalid(self) -> str:
-        """The name for calls that no tool can take."""
-        return self.tools.invalid(self.policy.invalid_tool) or INVALID
+    invalid: str = field(init=False)
+    """The name for calls that no tool can take."""
+
+    def __post_init__(self) -> None:
+        self.invalid = self.tools.invalid(self.policy.invalid_tool) or INVALID
 
     def count(self, step: str, times: int = 1) -> None:
         if times:
@@ -131,10 +132,15 @@ def mend_calls(turn: Turn, history: History, change: Change) -> None:
             change.count(ARGUMENTS_LEFT if meant is None else "arguments")
             if meant is not None:
                 call.body[call.key] = write(meant) if history.writes_arguments else meant
+    if any(MARK in call.id for call in turn.calls):
+        _give_back_ids(turn, history, change)
+
+
+def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
     taken = {call.id for call in turn.calls}
     originals: dict[str, str] = {}
     for call in turn.calls:
-        original = originals.get(call.id) or (restore(call.id) if MARK in call.id else None)
+        original = originals.get(call.id) or restore(call.id)
         # If the upstream gave one id to two calls of a turn, it does not accept that in a history.
         if original is not None and (original not in taken or history.by_number or call.id in originals):
             originals[call.id] = original

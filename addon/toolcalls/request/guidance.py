@@ -10,7 +10,6 @@ descriptions of shell-like tools, for models that break long commands.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ..ids import MARK, restore
 from ..reasons import missing_sentence
@@ -157,11 +156,12 @@ def _lacking(call: PastCall, change: Change) -> str:
 
 def mend_loops(history: History, change: Change) -> None:
     """Add the sentence to the results of calls that were sent too often in a row."""
-    row, before, spoken = 0, None, False
+    row, before = 0, Turn({}, {}, spoken=True)
     for turn in history.turns:
-        sent = _sent(turn, history)
-        row = row + 1 if sent is not None and sent == before and not spoken else 1
-        before, spoken = sent, turn.spoken
+        asked = [call.arguments for call in turn.calls]
+        again = not before.spoken and asked == [call.arguments for call in before.calls]
+        row = row + 1 if again and _sent(before, history) == _sent(turn, history) else 1
+        before = turn
         if row != change.policy.loops:
             continue
         [result] = turn.results
@@ -172,20 +172,20 @@ def mend_loops(history: History, change: Change) -> None:
             result.place[result.key] = with_words(content, looped(row), history.part)
 
 
-def _sent(turn: Turn, history: History) -> tuple[Json, Any, bool] | None:
-    """The one call of a turn and its result, to be compared; None if it has others, or the result was cleared."""
+def _sent(turn: Turn, history: History) -> object:
+    """The one call of a turn and its result; what is returned equals nothing if there are others, or it was cleared."""
     if not len(turn.calls) == len(turn.results) == 1:
-        return None
+        return object()
     [call], [result] = turn.calls, turn.results
     if history.has_ids and call.id != result.id:
-        return None
+        return object()
     content = result.content
     if _ends_with_ours(result.words):
         # Another proxy before this one may have added the sentence.
         content = content.rpartition(BETWEEN)[0] if isinstance(content, str) else content[:-1]
     words = text_of(content).strip()
     cleared = len(words) <= _LONGEST_NOTICE and "\n" not in words and _CLEARED.search(words) is not None
-    return None if cleared else (call.compared, content, result.body.get("is_error") is True)
+    return object() if cleared else (call.compared, content, result.body.get("is_error") is True)
 
 
 # Hints

@@ -262,6 +262,8 @@ class History(ABC):
 
     def is_paired(self, turn: Turn) -> bool:
         """Whether every call of a turn has its result, and every result its call."""
+        if len(turn.calls) == 1 and len(turn.results) == 1:
+            return bool(turn.calls[0].id) and turn.calls[0].id == turn.results[0].id
         called = {call.id for call in turn.calls}
         answered = {result.id for result in turn.results}
         return called == answered and len(called) == len(turn.calls) == len(turn.results) and "" not in called
@@ -387,9 +389,11 @@ def used_ids(request: Json) -> frozenset[str]:
     found: list[Any] = []
     for entry in entries_of(request):
         found.append(entry.get("call_id"))
-        for key in ("tool_calls", "content", "parts"):
-            found += [(object_under(one, "functionCall") or one).get("id") for one in objects_in(entry.get(key))]
-    return frozenset(one for one in found if type(one) is str and one)
+        for parts in (entry.get("tool_calls"), entry.get("content"), entry.get("parts")):
+            if type(parts) is list:
+                found += [one.get("functionCall", one) for one in parts if type(one) is dict]
+    ids = [one.get("id") if type(one) is dict else one for one in found]
+    return frozenset(one for one in ids if type(one) is str and one)
 
 
 def entries_of(request: Json) -> list[Json]:

@@ -18,10 +18,10 @@ _SECOND = "[toolfix] Another result of a call that has one already"
 
 def arrange(history: History, change: Change) -> None:
     """Let every call have its result, and every result its call, where the host wants them."""
-    turns, repeated = history.turns, history.repeated(change)
-    ids = [call.id for turn in turns for call in turn.calls if call.id]
-    displaced = any(result.displaced for turn in turns for result in turn.results)
-    is_sound = all(map(history.is_paired, turns)) and len(set(ids)) == len(ids) and not displaced
+    repeated = history.repeated(change)
+    ids = [call.id for turn in history.turns for call in turn.calls if call.id]
+    displaced = [result for turn in history.turns for result in turn.results if result.displaced]
+    is_sound = all(map(history.is_paired, history.turns)) and len(set(ids)) == len(ids) and not displaced
     if history.is_complete() and (repeated or not is_sound):
         copies = _copies(history, change)
         if copies or repeated:
