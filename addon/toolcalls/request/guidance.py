@@ -173,7 +173,7 @@ def mend_loops(history: History, change: Change) -> None:
 
 
 def _sent(turn: Turn, history: History) -> object:
-    """The one call of a turn and its result; what is returned equals nothing if there are others, or it was cleared."""
+    """The one call of a turn and its result; equal to nothing else if there are others, or the result was cleared."""
     if not len(turn.calls) == len(turn.results) == 1:
         return object()
     [call], [result] = turn.calls, turn.results

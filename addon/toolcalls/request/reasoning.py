@@ -69,6 +69,8 @@ class ReasoningSupport:
     """The host wants the reasoning of turns before the user's last message too."""
     takes_empty: bool = True
     refuses: bool = False
+    signs_calls: bool = False
+    """The host sends signatures with its calls."""
 
 
 class ReasoningMemory:
@@ -117,6 +119,9 @@ class ReasoningSession:
         """What the messages of this request get back, by their numbers."""
         support = self.memory.hosts.get((self.host, self.model))
         if support is None or support.refuses or _thinking_is_off(history.request):
+            return {}
+        of_model = [said for said in history.conversation if said.role == "model"]
+        if all(history.is_whole(said) and not (support.signs_calls and said.calls) for said in of_model):
             return {}
         conversation = _Conversation(self, history, everywhere=support.everywhere)
         unknown: list[int] = []
@@ -190,7 +195,7 @@ class ReasoningSession:
         history = self._history()
         if turn is None or history is None or not history.conversation:
             return
-        self._support()
+        self._support().signs_calls |= bool(turn.back.extras)
         if history.by_number and turn.back and len(delivered) != len(turn.ids):
             # A call was left out or added, so the numbers are those of other calls.
             return
