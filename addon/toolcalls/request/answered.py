@@ -70,14 +70,6 @@ class AnsweredTurn:
         return sum(map(getsizeof, (*self.ids, self.text, *back.fields.values(), *back.extras.values(), *back.blocks)))
 
 
-def has_reasoning(message: Json) -> bool:
-    """Whether the client itself sends reasoning with a message of Chat, Ollama or Messages."""
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else ()
-    thinks = any(isinstance(block, dict) and block.get("type") in THINKING for block in blocks)
-    return thinks or any(message.get(key) is not None for key in (*FIELDS, "reasoning_opaque"))
-
-
 def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
     """What the host of this answer may want back; None if that is nothing, or cannot be read with certainty."""
     read, marks = _READERS.get(protocol, (None, ()))

@@ -119,22 +119,16 @@ def _sentence(result: PastResult, said: str, change: Change) -> str:
     if not guides or _ASKED in said:
         return ""
     lacks = _lacking(call, change) if call is not None else ""
-    refuses = refuses and not (call is not None and _ran(call, change))
+    if refuses and call is not None and isinstance(call.name, str):
+        # If a shell can take the call, the result is what some program printed, whatever it looks like.
+        tool, given = change.tools.get(call.name), change.meant(call.arguments)
+        refuses = not (given and tool is not None and tool.shell_like and tool.fits(given))
     if refuses or (lacks and (option is True or failed)):
         return rewrite(lacks)
     if lacks:
         why = f"{OURS}does not fit its schema: {lacks.rstrip('.')}."
         return f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
     return _CORRECT if option is True and failed else ""
-
-
-def _ran(call: PastCall, change: Change) -> bool:
-    """Whether a shell can take the call: its result is then what some program printed, whatever it looks like."""
-    tool = change.tools.get(call.name) if isinstance(call.name, str) else None
-    if tool is None or not tool.shell_like:
-        return False
-    given = change.meant(call.arguments)
-    return bool(given) and tool.fits(given or {}) is True
 
 
 def _lacking(call: PastCall, change: Change) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..mend.strict import read
-from .answered import NO_REASONING, GivenBack, has_reasoning
+from .answered import FIELDS, NO_REASONING, THINKING, GivenBack
 
 if TYPE_CHECKING:
     from .calls import Change
@@ -231,7 +231,8 @@ class History(ABC):
 
     def is_whole(self, said: Said) -> bool:
         """Whether the client sends the reasoning of a message of the model itself, or none can be missing."""
-        return has_reasoning(said.entry)
+        thinks = any(block.get("type") in THINKING for block in objects_in(said.content))
+        return thinks or any(said.entry.get(key) is not None for key in (*FIELDS, "reasoning_opaque"))
 
     def is_signed(self, call: PastCall) -> bool:
         """Whether the client sends the signature that the host gave to a call."""

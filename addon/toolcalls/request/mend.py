@@ -21,7 +21,7 @@ from ..tools.declared import Tools
 from .answered import GivenBack
 from .calls import ARGUMENTS_LEFT, NAME_LEFT, Change, ChangeNeeded, mend_calls
 from .guidance import add_hints, mend_loops, mend_results
-from .history import History, Json, inner
+from .history import History, Json, inner, objects_in
 from .messages import ChatHistory, GeminiHistory, MessagesHistory, OllamaHistory
 from .pairs import arrange
 from .refusals import Refusals
@@ -103,9 +103,8 @@ def mend_request(
 
 def _entries(form: type[History], request: Json) -> int:
     """The number of messages, calls and blocks of a history; a Responses item counts as a message and a call."""
-    listed = inner(request).get(form.list_key)
-    entries = listed if isinstance(listed, list) else []
-    insides = [entry.get(form.inside) for entry in entries if type(entry) is dict]
+    entries = objects_in(inner(request).get(form.list_key))
+    insides = [entry.get(form.inside) for entry in entries]
     inside = sum(len(one) for one in insides if type(one) is list)
     return len(entries) + (len(entries) if form is ResponsesHistory else inside)
 
