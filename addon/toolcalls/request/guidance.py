@@ -15,17 +15,7 @@ from ..ids import MARK, restore
 from ..reasons import missing_sentence
 from ..tools.declared import declared
 from .calls import Change, keys_of
-from .history import (
-    BETWEEN,
-    CANCELLED,
-    History,
-    Json,
-    PastCall,
-    PastResult,
-    Turn,
-    text_of,
-    with_words,
-)
+from .history import BETWEEN, CANCELLED, History, Json, PastCall, PastResult, Turn, text_of, with_words
 
 _REFUSAL = re.compile(
     "|".join(

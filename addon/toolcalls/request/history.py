@@ -263,6 +263,8 @@ class History(ABC):
 
     def is_paired(self, turn: Turn) -> bool:
         """Whether every call of a turn has its result, and every result its call."""
+        if self.by_number:
+            return len(turn.calls) == len(turn.results)
         if len(turn.calls) == 1 and len(turn.results) == 1:
             return bool(turn.calls[0].id) and turn.calls[0].id == turn.results[0].id
         called = {call.id for call in turn.calls}
@@ -344,11 +346,6 @@ def spread(entries: Iterable[Json], gone: Set[int], behind: Mapping[int, list[Js
             kept.append(entry)
         kept += behind.get(id(entry), ())
     return kept
-
-
-def remove(owner: list[Any], entries: Iterable[Any]) -> None:
-    """Take these objects out of their list."""
-    owner[:] = spread(owner, set(map(id, entries)), {})
 
 
 def same(one: object, other: object) -> bool:

@@ -22,21 +22,7 @@ from ..ids import MESSAGES_ID
 from ..payload import string_of
 from .answered import EXTRA, SIGNATURE, THINKING
 from .calls import Change
-from .history import (
-    CANCELLED,
-    LATE,
-    SERVER_CALLS,
-    History,
-    Json,
-    PastCall,
-    PastResult,
-    Said,
-    Turn,
-    object_under,
-    objects_in,
-    remove,
-    with_words,
-)
+from .history import CANCELLED, LATE, History, Json, PastCall, PastResult, Said, object_under, objects_in, with_words
 
 
 class ChatHistory(History):
@@ -106,7 +92,7 @@ class BlockHistory(History):
 
     @abstractmethod
     def read_block(self, block: Json, message: Json) -> PastCall | PastResult | None:
-        """The call or the result in a block. The id of a result is empty if the client does not have to send it."""
+        """The call or the result in a block."""
 
     def read_message(self, number: int, message: Json) -> Said:
         role, blocks = message.get("role"), message.get(self.inside)
@@ -156,9 +142,7 @@ class MessagesHistory(BlockHistory):
             return PastCall(string_of(block.get("id")), block, block, message, "input")
         if block.get("type") != "tool_result":
             return None
-        identity = string_of(block.get("tool_use_id"))
-        identity = "" if identity.startswith(SERVER_CALLS) else identity
-        return PastResult(identity, block, block, message, block, "content")
+        return PastResult(string_of(block.get("tool_use_id")), block, block, message, block, "content")
 
     def can_stand_alone(self, entry: Any) -> bool:
         """Whether a message may consist of this block alone. Thinking alone is no message."""
@@ -168,11 +152,11 @@ class MessagesHistory(BlockHistory):
     def tidy(self, change: Change) -> None:
         for message in objects_in(self.entries):
             blocks = objects_in(message.get("content"))
-            empty = [one for one in blocks if one.get("text") == "" and one.get("type") == "text"]
+            kept = [one for one in blocks if one.get("text") != "" or one.get("type") != "text"]
             # If a whole text was a call, the client still keeps its empty block.
-            if empty and any(map(self.can_stand_alone, blocks)):
-                change.count("empty text", len(empty))
-                remove(message["content"], empty)
+            if len(kept) < len(blocks) and any(map(self.can_stand_alone, blocks)):
+                change.count("empty text", len(blocks) - len(kept))
+                message["content"] = kept
 
     def cancelled(self, call: PastCall) -> Json:
         return {"type": "tool_result", "tool_use_id": call.pair, "content": CANCELLED, "is_error": True}
@@ -263,10 +247,6 @@ class GeminiHistory(BlockHistory):
     def is_complete(self) -> bool:
         # With `cachedContent`, calls may be in the context that the server keeps.
         return not self.request.get("cachedContent")
-
-    def is_paired(self, turn: Turn) -> bool:
-        """Google only counts them."""
-        return len(turn.calls) == len(turn.results)
 
     def can_stand_alone(self, entry: Any) -> bool:
         return not entry.get("thought")

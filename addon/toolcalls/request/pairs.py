@@ -72,7 +72,7 @@ def _pair(history: History, change: Change) -> None:
     found: list[PastResult] = []
     """The results that answer no call in their position."""
     for together in [turns] if history.results_anywhere else [[turn] for turn in turns]:
-        found += _match(together, history, change)
+        found += [one for one in _match(together, history, change) if not one.pair.startswith(SERVER_CALLS)]
     left = {call.pair for turn in turns for call in turn.calls if call.left and call.pair}
     """What calls that get no result have in common with results: those stay too."""
     shared = Counter(pair for turn in turns for pair in {call.pair for call in turn.calls if not call.left})

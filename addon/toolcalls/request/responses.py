@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ..payload import string_of
 from .calls import Change
-from .history import CANCELLED, History, Json, PastCall, PastResult, Said, objects_in, remove, same
+from .history import CANCELLED, History, Json, PastCall, PastResult, Said, objects_in, same
 
 _OUTPUT = "_output"
 OUTPUTS = {"function_call": "function_call_output", "custom_tool_call": "custom_tool_call_output"}
@@ -88,15 +88,15 @@ class ResponsesHistory(History):
 
     def tidy(self, change: Change) -> None:
         """Servers reject reasoning without the item of the model that it was sent with, right behind it."""
-        lost: list[Json] = []
+        lost: set[int] = set()
         by_model = False
         for item in reversed(objects_in(self.entries)):
             if item.get("type") != "reasoning":
                 by_model = _is_of_model(item)
             elif not by_model and str(item.get("id")).startswith("rs_"):
-                lost.append(item)
+                lost.add(id(item))
         change.count("reasoning without its item", len(lost))
-        remove(self.entries, lost)
+        self.entries[:] = [item for item in self.entries if id(item) not in lost]
 
     def fill(self, order: list[Json], words: str, following: Json) -> None:
         """Between reasoning and its item comes nothing; before other reasoning, its item is among what is gone."""
