@@ -20,7 +20,7 @@ _OWN_CALLS = frozenset(
 """Calls that the model itself wrote; every other call item is of a tool that the host ran, with its result."""
 _RESULTS = ("tool_result", "_output")
 _RESULT_KEYS = ("Result", "Response", "_result", "_response")
-_IDS = ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type", "role")
+_IDS = ("id", "type", "role", "call_id", "tool_call_id", "tool_use_id", "media_type")
 _OPAQUE = ("inlineData", SIGNATURE, "signature", "encrypted_content", "encrypted_stdout")
 _NEVER_IN_A_CALL = frozenset((*_IDS, *_OPAQUE))
 
