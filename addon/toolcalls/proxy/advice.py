@@ -49,7 +49,8 @@ def of_distrust(error: str, user_agent: str, host: str, ca: str) -> str:
     )
 
 
-_ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
+ERRNO = re.compile(r"\[Errno (-?\d+)\] (.*)", re.DOTALL)
+"""The system could not connect at all, as opposed to a connection that failed later."""
 _STATUSES = {
     401: "the API key is missing or wrong",
     403: "this key is not allowed to use this model or this address",
@@ -93,14 +94,9 @@ def of_mode(mode: str, target: str, error: str) -> str:
     return f"the proxy {target}{named} cannot be reached ({_plain(error)}): check it{advice}."
 
 
-def was_never_connected(error: str) -> bool:
-    """Whether the system could not connect at all, as opposed to a connection that failed later."""
-    return _ERRNO.search(error) is not None
-
-
 def _plain(error: str) -> str:
     """The system's words for the error, without numbers and addresses."""
-    found = _ERRNO.search(error)
+    found = ERRNO.search(error)
     if found is None:
         return error.rstrip(".")
     number = int(found[1])

@@ -135,9 +135,13 @@ class HttpFlows:
             remember(outcome)
             report.decided(outcome)
 
-        encoding, seed, policy = exchange.encoding, state.seed, settings.policy
         engine = Response(
-            state.report.protocol, state.request, policy, encoding=encoding, seed=seed, on_outcome=on_outcome
+            report.protocol,
+            state.request,
+            settings.policy,
+            encoding=exchange.encoding,
+            seed=state.seed,
+            on_outcome=on_outcome,
         )
         stream = state.stream = BodyStream(
             engine,
@@ -147,7 +151,7 @@ class HttpFlows:
             found=report.found,
             all_held=self.all_held,
         )
-        exchange.flow, exchange.options = described(flow, state.report.protocol), settings.texts
+        exchange.flow, exchange.options = described(flow, report.protocol), settings.texts
         exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
         return stream
 
@@ -186,7 +190,7 @@ class HttpFlows:
         if flow.error is not None and flow.response is None:
             # If reverse or upstream mode cannot connect, `server_connect_error` has already reported it.
             known = flow.server_conn.via or isinstance(flow.client_conn.proxy_mode, mode_specs.ReverseMode)
-            if not (known and advice.was_never_connected(flow.error.msg)):
+            if not (known and advice.ERRNO.search(flow.error.msg)):
                 sentence = advice.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
                 self._reporter.summary.no_answer(sentence)
         elif flow.response is not None and flow.response.status_code >= 400:
@@ -208,14 +212,12 @@ class HttpFlows:
         """
         policy, body = self._settings.policy, content(response)
         state.reasoning.rejected(response.status_code, body)
-        answer = (
-            None
-            if gone
-            else state.report.attempt(
+        answer = None
+        if not gone:
+            answer = state.report.attempt(
                 "failed and let the error pass unchanged",
                 lambda: recovered(state.report.protocol, state.request, policy, body, state.seed),
             )
-        )
         if answer is None or self._settings.observes:
             self._no_answer(flow, response)
         if answer is None:
@@ -252,30 +254,26 @@ class HttpFlows:
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
         """Forget the open flow and report what was done, once for each flow."""
         self.open.pop(flow, None)
-        stream = state.stream
-        if stream is None:
-            state.reasoning.over()
-            return
-        self.all_held.release(stream)
-        before, outcomes = stream.transcript.before, stream.response.outcomes
-        if not broken and self._settings.policy.reasoning == "auto" and before.complete:
-            # The host may want the reasoning back with the next request.
-            state.report.attempt(
-                "cannot remember the reasoning of this answer",
-                lambda: state.reasoning.answered(b"".join(before.decoded(state.report.exchange.encoding)), outcomes),
-            )
+        if state.stream is not None:
+            self._report(flow, state, state.stream, broken=broken)
+            if self._settings.bodies_are_wanted:
+                self.closed[flow] = state
+            elif flow.response is not None and flow.response.stream:
+                # Dozens of finished flows wait for the garbage collection; without this they would keep our streams.
+                flow.response.stream = True
         state.reasoning.over()
         state.seed.body = None
-        self._report(flow, state, stream, broken=broken)
-        if self._settings.bodies_are_wanted:
-            self.closed[flow] = state
-        elif flow.response is not None and flow.response.stream:
-            # Dozens of finished flows wait for the garbage collection; without this they would keep our streams.
-            flow.response.stream = True
 
     def _report(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream, *, broken: bool) -> None:
-        """Report what was done with a response that is over."""
-        response, report = stream.response, state.report
+        """Report what was done with a response that is over, and remember what the host may want back."""
+        response, report, before = stream.response, state.report, stream.transcript.before
+        self.all_held.release(stream)
+        if not broken and self._settings.policy.reasoning == "auto" and before.complete:
+            answer = b"".join(before.decoded(report.exchange.encoding))
+            report.attempt(
+                "cannot remember the reasoning of this answer",
+                lambda: state.reasoning.answered(answer, response.outcomes),
+            )
         if response.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read of an answer"
             report.warn(f"the answer is over a limit ({most}); the rest passed unchanged.")
@@ -284,7 +282,7 @@ class HttpFlows:
         if response.changed_sent_text and not report.would:
             report.warn("the host changed text that the client had already received; the client keeps the old text.")
         report.calls(response.outcomes, response.seconds, flow)
-        state.report.exchange.broken = broken
+        report.exchange.broken = broken
         happened = {"mended_events": response.mended_events, "limited": response.limited, "broken": broken}
         held_for = stream.hold.longest if response.outcomes else 0.0
         report.over(response.failure, held_for, **happened)

@@ -125,36 +125,26 @@ def find(path: Path) -> list[Path]:
 
 
 def load(directory: Path) -> Recording:
-    def read(name: str) -> bytes | None:
-        file = directory / name
-        return file.read_bytes() if file.is_file() else None
-
-    def read_json(name: str) -> Any:
-        text = read(name)
-        try:
-            return None if text is None else json.loads(text)
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}") from error
-
     try:
-        flow = read_json("flow.json")
+        files = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
+        flow, calls = (_json_in(name, files.get(name, b"null")) for name in ("flow.json", "calls.json"))
         if not isinstance(flow, dict):
             raise ValueError("flow.json is not a JSON object")
-        suffix = next((suffix for suffix in SUFFIXES if (directory / f"before{suffix}").is_file()), None)
+        suffix = next((suffix for suffix in SUFFIXES if f"before{suffix}" in files), None)
         if suffix is None:
             raise ValueError(f"it has none of {', '.join(f'before{suffix}' for suffix in SUFFIXES)}")
-        return Recording(
-            directory,
-            flow,
-            request=read("request.json") or b"",
-            before=(directory / f"before{suffix}").read_bytes(),
-            after=read(f"after{suffix}"),
-            calls=read_json("calls.json"),
-            suffix=suffix,
-            request_after=read(REQUEST_AFTER),
-        )
+        before, after = files[f"before{suffix}"], files.get(f"after{suffix}")
+        request = files.get("request.json", b"")
+        return Recording(directory, flow, request, before, after, calls, suffix, files.get(REQUEST_AFTER))
     except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError) as error:
         raise NoRecording(f"{directory} cannot be read ({error}): record it again.") from error
+
+
+def _json_in(name: str, text: bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from error
 
 
 @dataclass(slots=True, frozen=True)
