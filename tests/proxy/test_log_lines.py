@@ -17,11 +17,11 @@ from toolcalls.cli import doctor, main, remark, replay
 from toolcalls.cli.doctor import Finding
 from toolcalls.outcome import Outcome
 from toolcalls.proxy import advice
-from toolcalls.proxy.content_view import ViewedResponse, view_text
+from toolcalls.proxy.content_view import view_text
 from toolcalls.proxy.reporting import FlowReport, Reporter, guard, is_read
 from toolcalls.proxy.session_summary import SummaryFile, read
 from toolcalls.proxy.settings import Settings
-from toolcalls.recording.store import calls_json
+from toolcalls.recording.store import Recording, calls_json
 from toolcalls.shown import LINE, shown, shown_lines
 
 HOSTILE = "Bash\r\nERROR: all is lost\x1b[2J\x1b]0;owned\x07\x9b31m\u202egnp.exe\u2028\x00\ud800"
@@ -125,7 +125,7 @@ def test_the_view_the_summary_and_the_commands_show_nothing_invisible(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcome = Outcome("refused", HOSTILE, HOSTILE, "x" * 1_000_000, HOSTILE, (), HOSTILE)
-    view = view_text(ViewedResponse("chat", HOSTILE.encode("utf-8", "replace"), b"after", calls_json([outcome])))
+    view = view_text(Recording(Path(), {}, b"", HOSTILE.encode("utf-8", "replace"), b"after", calls_json([outcome])))
     assert all(VISIBLE.fullmatch(line) for line in view.split("\n")) and len(view) < 10_000
     file = SummaryFile(str(tmp_path / "summary"))
     file.warning(HOSTILE)

@@ -5,14 +5,16 @@ mitmproxy 11 and 12 have different classes for content views; both get the text 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from mitmproxy import contentviews, http
 
 from ..reasons import STATUS_WORDS
 from ..recording.replay import replay
+from ..recording.store import Recording
 from ..shown import shown, shown_lines
 from .flow_files import recording_of
 from .reporting import CHANGED
@@ -22,26 +24,17 @@ MOST_SHOWN = 256 * 1024
 """The most bytes of a body that the view shows."""
 
 
-class ViewedResponse(NamedTuple):
-    """An answer as the view shows it: both bodies, decoded, and its calls as a recording has them."""
-
-    protocol: str
-    before: bytes
-    after: bytes
-    calls: Sequence[Mapping[str, Any]]
-    note: str = ""
+FindRecording = Callable[[http.HTTPFlow], Recording | None]
+"""Finds the answer of a flow in the form of a recording, whose title, if any, the view shows too."""
 
 
-FindResponse = Callable[[http.HTTPFlow], ViewedResponse | None]
-
-
-def view_text(viewed: ViewedResponse) -> str:
+def view_text(viewed: Recording) -> str:
     """The text of the view."""
-    statuses = [call["status"] for call in viewed.calls]
+    statuses = [call["status"] for call in viewed.calls or ()]
     counts = ", ".join(f"{statuses.count(status)} {word}" for status, word in STATUS_WORDS.items())
-    calls = "1 tool call" if len(statuses) == 1 else f"{len(statuses)} tool calls"
-    lines = [f"{viewed.protocol}: {calls} ({counts})", *([viewed.note] if viewed.note else ())]
-    for number, call in enumerate(viewed.calls, 1):
+    many = "1 tool call" if len(statuses) == 1 else f"{len(statuses)} tool calls"
+    lines = [f"{viewed.protocol}: {many} ({counts})", *([viewed.flow["title"]] if "title" in viewed.flow else ())]
+    for number, call in enumerate(viewed.calls or (), 1):
         name, received = (shown(call.get(key, call["name"])) for key in ("name", "received_name"))
         done = f": {', '.join(call['steps'])}" if call.get("steps") else ""
         lines += ["", f"call {number}: {name or '(no name)'}, {STATUS_WORDS[call['status']]}{done}"]
@@ -49,13 +42,14 @@ def view_text(viewed: ViewedResponse) -> str:
             lines.append(f"  because  {shown(call['reason'], 400)}")
         if received != name:
             lines.append(f"  name     {received or '(none)'} → {name or '(none)'}")
-        before, after = call.get("received_arguments", call["arguments"]), call["arguments"]
-        lines.append(f"  before   {shown_lines(before, MOST_SHOWN)}")
-        lines.append(f"  after    {'(dropped)' if call.get('dropped') else shown_lines(after, MOST_SHOWN)}")
-    if viewed.before == viewed.after:
-        return "\n".join([*lines, "", f"── unchanged: {len(viewed.before):,} bytes ──", _body(viewed.before)])
-    lines += ["", f"── before: {len(viewed.before):,} bytes from the upstream ──", _body(viewed.before)]
-    lines += ["", f"── after: {len(viewed.after):,} bytes for the client ──", _body(viewed.after)]
+        came, goes = call.get("received_arguments", call["arguments"]), call["arguments"]
+        lines.append(f"  before   {shown_lines(came, MOST_SHOWN)}")
+        lines.append(f"  after    {'(dropped)' if call.get('dropped') else shown_lines(goes, MOST_SHOWN)}")
+    before, after = viewed.before, viewed.after or b""
+    if before == after:
+        return "\n".join([*lines, "", f"── unchanged: {len(before):,} bytes ──", _body(before)])
+    lines += ["", f"── before: {len(before):,} bytes from the upstream ──", _body(before)]
+    lines += ["", f"── after: {len(after):,} bytes for the client ──", _body(after)]
     return "\n".join(lines)
 
 
@@ -64,22 +58,22 @@ def _body(data: bytes) -> str:
     return text if len(data) <= MOST_SHOWN else f"{text}\n… {len(data) - MOST_SHOWN:,} more bytes"
 
 
-def preview(flow: http.HTTPFlow, options: Mapping[str, str]) -> ViewedResponse | None:
+def preview(flow: http.HTTPFlow, options: Mapping[str, str]) -> Recording | None:
     """What toolfix would do with the answer of a flow that did not pass through it (one loaded from a file)."""
     recording = recording_of(flow, Path(), options)
     if recording is None or not recording.before or flow.websocket:
         return None
-    today, note = replay(recording), "This flow was loaded from a file: this is what toolfix would do."
-    return ViewedResponse(recording.protocol, recording.before, today.after, today.calls, note)
+    today, title = replay(recording), "This flow was loaded from a file: this is what toolfix would do."
+    return replace(recording, flow={**recording.flow, "title": title}, after=today.after, calls=today.calls)
 
 
-def _shown(data: bytes, flow: object, message: object, find: FindResponse) -> str:
+def _shown(data: bytes, flow: object, message: object, find: FindRecording) -> str:
     if isinstance(flow, http.HTTPFlow) and message is flow.response and (viewed := find(flow)):
         return view_text(viewed)
     return "toolfix has nothing to show for this message.\n\n" + _body(data)
 
 
-def register(find: FindResponse) -> None:
+def register(find: FindRecording) -> None:
     """Add the view to mitmproxy, in the place of that of a script that was reloaded.
 
     mitmproxy 12 calls `prettify`, mitmproxy 11 the view itself.

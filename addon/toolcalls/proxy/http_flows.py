@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
@@ -15,7 +16,7 @@ from mitmproxy.proxy import mode_specs
 from ..engine import Response, recovered
 from ..outcome import Outcome
 from ..recording.record import Captured
-from ..recording.store import calls_json
+from ..recording.store import Recording, calls_json
 from ..request.mend import mend_request
 from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
@@ -287,15 +288,15 @@ class HttpFlows:
         held_for = stream.hold.longest if response.outcomes else 0.0
         report.over(response.failure, held_for, **happened)
 
-    def shown(self, flow: http.HTTPFlow) -> content_view.ViewedResponse | None:
-        """What the content view shows for a flow, open or finished."""
+    def shown(self, flow: http.HTTPFlow) -> Recording | None:
+        """What the content view shows of a flow, open or finished."""
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
             return content_view.preview(flow, self._settings.texts)
-        transcript, calls = state.stream.transcript, calls_json(state.stream.response.outcomes)
-        before, after = b"".join(transcript.before.decoded(state.report.exchange.encoding)), transcript.after.joined()
-        note = "Observed only: the client got the original answer." if self._settings.observes else ""
-        return content_view.ViewedResponse(state.report.protocol, before, after, calls, note)
+        transcript, exchange = state.stream.transcript, state.report.exchange
+        before, after = b"".join(transcript.before.decoded(exchange.encoding)), transcript.after.joined()
+        title = {"title": "Observed only: the client got the original answer."} if self._settings.observes else {}
+        return Recording(Path(), exchange.flow | title, b"", before, after, calls_json(exchange.outcomes))
 
 
 def _may_hold_calls(response: http.Response) -> bool:
