@@ -62,6 +62,8 @@ class Body:
         """How many outcomes there were after the last event: if the next one fails, its calls have none."""
         self._changed = False
         """An event was held, or written anew."""
+        self.decoded: bytes | None = None
+        """The last chunk without its content encoding; None if it had none."""
         self.failure: Exception | None = None
         self.limited = False
 
@@ -100,18 +102,20 @@ class Body:
         """Take a chunk; the chunks for the client, none of them empty."""
         if self._decoder is None:
             return self._take(chunk)
+        self.decoded = b""
         if not chunk or self._kind == "ended":
             return []
         try:
-            data = self._decoder.decode(chunk)
+            data = self.decoded = self._decoder.decode(chunk)
         except Inflated as error:
             # The rest would fill the memory, and the client could not decode it: its header is gone.
+            self.decoded = error.before
             out = [*self._take(error.before), *self.close()]
             self.failure = error
             return out
         except Exception as error:
             # Our header names no encoding, so what was decoded before stays decoded.
-            self._decoder = None
+            self._decoder = self.decoded = None
             self._rest += chunk
             return self._give_up(error)
         return self._take(data)

@@ -118,16 +118,17 @@ def exchange(recording: store.Recording, addon: Toolfix, heard: Heard, pieces: l
         out = [sent for chunk in [*pieces, b""] for sent in stream(chunk)]
     else:
         response.raw_content = b"".join(pieces)
+    sent_headers = list(response.headers.items())
     addon.http.response(flow)
     if not callable(stream):
-        out = [response.raw_content or b""]
+        out, sent_headers = [response.raw_content or b""], list(response.headers.items())
     stream = ours.stream
     assert stream is not None or response.status_code >= 400, "an error that goes on has no books"
     assert stream is None or stream.response.failure is None
     return Seen(
         flow.request.raw_content or b"",
         list(flow.request.headers.items()),
-        list(response.headers.items()),
+        sent_headers,
         out,
         heard.lines,
         store.calls_json(stream.response.outcomes if stream else []),

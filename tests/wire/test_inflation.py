@@ -19,7 +19,6 @@ from tests.protocols.test_chat import chunk, piece, question
 from tests.splits import cut
 from toolcalls.engine import Response
 from toolcalls.proxy.body_stream import BodyStream
-from toolcalls.recording.record import Captured
 from toolcalls.wire.encoding import (
     MAX_INFLATED,
     MAX_RATIO,
@@ -124,22 +123,24 @@ def test_observed_it_passes_as_it_came(name: str) -> None:
     assert b"".join([*guard.feed(bomb[:100]), *guard.feed(bomb[100:]), *guard.end()]) == bomb
 
 
+@pytest.mark.parametrize("observe", [False, True])
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_recording_holds_what_came_before_it(name: str) -> None:
-    bomb = BOMBS[name](TEXT)
-    kept = Captured()
-    for part in cut(bomb, 10_000):
-        kept.add(part)
-    out = b"".join(kept.decoded(name))
+def test_a_recording_holds_what_came_before_it(name: str, observe: bool) -> None:
+    stream = BodyStream(Response("chat", encoding=name), observe=observe)
+    for part in cut(BOMBS[name](TEXT), 10_000):
+        stream.feed(part)
+    stream.end()
+    out = stream.transcript.before.joined()
     assert out.startswith(TEXT) and not out[len(TEXT) :].strip(b"\0")
     assert len(out) <= MAX_INFLATED * 1.5
 
 
-def test_a_recording_of_many_chunks_that_become_much_is_bounded() -> None:
-    kept = Captured()
-    for part in cut(BOMBS["gzip"](), 10_000):
-        kept.add(part)
-    assert sum(map(len, kept.decoded("gzip"))) <= 64 * MIB
+def test_a_recording_of_what_is_not_as_its_header_says_holds_the_rest_as_it_came() -> None:
+    packed, stream = gzipped(TEXT * 100), BodyStream(Response("chat", encoding="gzip"))
+    chunks = [packed[:40], b"no gzip at all", b"nor this"]
+    out = b"".join(sent for chunk in chunks for sent in stream.feed(chunk))
+    kept = stream.transcript.before.joined()
+    assert kept == out and kept.endswith(b"no gzip at allnor this")
 
 
 def test_a_body_that_is_not_all_there_or_unknown_cannot_be_decoded_as_a_whole() -> None:

@@ -117,17 +117,18 @@ class BodyStream:
             # An empty frame of HTTP/2 comes in the same way as the end: only the event that mitmproxy handles tells.
             event = sys._getframe(1).f_locals.get("event")
             return [] if type(event).__name__ == "ResponseData" else self.end()
-        arrived = self.clock() if self.timed else None
+        now = self.clock() if self.timed else None
         out = self.response.feed(chunk)
         if len(out) == 1 and out[0] is chunk and self.hold.held_since is None:
             # Nearly every chunk of nearly every answer.
-            self.transcript.add(chunk, out, arrived)
+            self.transcript.add(chunk, out, now)
             return out
         if not self.all_held.fits(self, self.response.held_bytes):
             out = [*out, *self.response.stop_holding()]
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
-        self.transcript.add(chunk, out, arrived)
+        decoded = self.response.decoded
+        self.transcript.add(chunk if decoded is None else decoded, out, now)
         if self.observe:
             return [chunk]
         if self.response.holds_call:

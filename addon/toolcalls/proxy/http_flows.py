@@ -179,7 +179,8 @@ class HttpFlows:
             transcript = state.stream.transcript
             kept = transcript.before if self._settings.observes else transcript.after
             if kept.complete:
-                # A recording needs the chunks as they arrived.
+                # What is kept is decoded. A recording needs the chunks as they arrived.
+                response.headers.pop("content-encoding", None)
                 response.raw_content = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
         self._close(flow, state)
 
@@ -270,10 +271,9 @@ class HttpFlows:
         response, report, before = stream.response, state.report, stream.transcript.before
         self.all_held.release(stream)
         if not broken and self._settings.policy.reasoning == "auto" and before.complete:
-            answer = b"".join(before.decoded(report.exchange.encoding))
             report.attempt(
                 "cannot remember the reasoning of this answer",
-                lambda: state.reasoning.answered(answer, response.outcomes),
+                lambda: state.reasoning.answered(before.joined(), response.outcomes),
             )
         if response.limited:
             most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read of an answer"
@@ -294,7 +294,7 @@ class HttpFlows:
         if state is None or state.stream is None:
             return content_view.preview(flow, self._settings.texts)
         transcript, exchange = state.stream.transcript, state.report.exchange
-        before, after = b"".join(transcript.before.decoded(exchange.encoding)), transcript.after.joined()
+        before, after = transcript.before.joined(), transcript.after.joined()
         title = {"title": "Observed only: the client got the original answer."} if self._settings.observes else {}
         return Recording(Path(), exchange.flow | title, b"", before, after, calls_json(exchange.outcomes))
 

@@ -25,7 +25,6 @@ from ..outcome import Outcome
 from ..policy import BY_NAME
 from ..request.mend import Changed
 from ..request.request import seed_of
-from ..wire.encoding import Corrupt, Inflated, decoder
 from . import store
 from .redact import redact_bytes
 
@@ -73,31 +72,10 @@ class Captured:
     def joined(self) -> bytes:
         return b"".join(self.chunks)
 
-    def decoded(self, encoding: str) -> list[bytes]:
-        """The chunks without their content encoding; after a chunk that cannot be decoded, as they arrived.
-
-        They end at a chunk that inflates too much, because the answer was cut off there too, or at `MAX_KEPT` bytes.
-        """
-        undo = decoder(encoding)
-        pieces: list[bytes] = []
-        room = MAX_KEPT
-        for chunk in self.chunks[:]:  # A live flow may just be adding one.
-            try:
-                piece = undo.decode(chunk) if undo else chunk
-            except Inflated as error:
-                return [*pieces, error.before[:room]]
-            except Corrupt:
-                undo, piece = None, chunk
-            room -= len(piece)
-            if room < 0:
-                break
-            pieces.append(piece)
-        return pieces
-
 
 @dataclass(slots=True)
 class Transcript:
-    """Both sides of one response: what arrived, and what was sent to the client."""
+    """Both sides of one response: what arrived, without its content encoding, and what was sent to the client."""
 
     before: Captured = field(default_factory=Captured)
     after: Captured = field(default_factory=Captured)
@@ -277,13 +255,12 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
 def _files(exchange: Exchange) -> dict[str, bytes]:
     """Each file by its name. flow.json is the last one, because a directory without it is not a recording."""
     arrived, changed = exchange.transcript.before, exchange.changed
-    pieces = arrived.decoded(exchange.encoding)
-    before = b"".join(pieces)
+    before = arrived.joined()
     suffix = exchange.suffix or store.suffix_of(before)
-    offsets = accumulate(map(len, pieces), initial=0)
+    offsets = accumulate(map(len, arrived.chunks), initial=0)
     chunks = [
         {"offset": offset, "ms": round((when - arrived.times[0]) * 1000, 1)}
-        for offset, when, _ in zip(offsets, arrived.times, pieces, strict=False)
+        for offset, when, _ in zip(offsets, arrived.times, arrived.chunks, strict=False)
     ]
     return {
         "request.json": exchange.request[:MAX_KEPT],
