@@ -52,7 +52,7 @@ MAY_KNOW = {
     "engine": "body ids mend outcome parse_failure policy protocols request sniff wire",
     "websocket": "engine outcome policy request wire",
     # The world outside.
-    "recording": "__init__ engine outcome reasons policy request websocket wire",
+    "recording": "__init__ engine outcome reasons policy request websocket",
     "proxy": "__init__ engine outcome policy reasons recording request shown sizes websocket wire",
     "cli": "__init__ call engine ids mend outcome policy proxy recording request shown sizes tools",
 }
