@@ -128,8 +128,7 @@ class Probe:
         self.server: asyncio.Server | None = None
 
     async def running(self) -> None:
-        # `asyncio.start_server` gives mitmproxy the socket that the command has made for it.
-        self.server = await asyncio.streams.start_server(self._serve, "127.0.0.1", 0)
+        self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         logger.info(f"probe at {self.server.sockets[0].getsockname()[1]}.")
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 import threading
-from functools import partial
 from typing import Any
 
 VARIABLE = "TOOLFIX_MITMDUMP"
@@ -39,15 +38,22 @@ def main() -> None:
     listener = socket.socket(fileno=wanted["listener"])
     if wanted["lazy"]:
         select.select([listener], [], [])
-    # mitmproxy takes its clients from this socket.
     import asyncio
 
-    start_server: Any = partial(asyncio.start_server, sock=listener)
-    asyncio.start_server = lambda handle, _host, _port: start_server(handle)  # type: ignore
     from mitmproxy import ctx
     from mitmproxy.addons.errorcheck import ErrorCheck
+    from mitmproxy.proxy.mode_servers import ServerInstance
     from mitmproxy.tools.main import mitmdump
 
+    open_server: Any = asyncio.start_server
+
+    def start_server(handle: Any, *where: Any, **more: Any) -> Any:
+        """mitmproxy takes its clients from the socket that is there; scripts open their own."""
+        if isinstance(getattr(handle, "__self__", None), ServerInstance):
+            return open_server(handle, sock=listener)
+        return open_server(handle, *where, **more)
+
+    asyncio.start_server = start_server  # type: ignore[assignment]
     finish: Any = ErrorCheck.finish
 
     def started(check: ErrorCheck) -> None:
