@@ -132,11 +132,9 @@ class Items:
 
     def announce(self, item: Item) -> None:
         """The client gets to know an item: choose its id and its index."""
-        base = item.id = item.wire_id or self.fresh(item.kind)
-        count = 1
-        while item.id in self._taken:
-            count += 1
-            item.id = f"{base}_{count}"
+        item.id = item.wire_id
+        if item.id in ("", *self._taken):
+            item.id = self.fresh(item.kind)
         if item.index < 0 or item.index in self._taken:
             item.index = max((one.index for one in self.all if one is not item), default=-1) + 1
         self._taken |= {item.id, item.index}

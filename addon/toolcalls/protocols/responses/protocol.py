@@ -31,11 +31,8 @@ from .items import Items
 from .read import COMPLETED, CREATED, TERMINAL, Incoming, Reader
 from .write import Writer
 
-_ABOUT_A_CALL: Final = re.compile(
-    r'"(?:function_call|custom_tool_call|response\.(?:function_call_arguments|custom_tool_call_input)\.\w+)"'
-)
+_ABOUT_A_CALL: Final = re.compile(r'(?<!\\)"(?:response\.)?(?:function|custom_tool)_call')
 """In an event about a call: the type of the event or of an item in it. In a text its quotes would be escaped."""
-_UNFINISHED: Final = frozenset({"in_progress", "queued"})
 
 
 class Responses(Protocol):
@@ -83,10 +80,8 @@ class Responses(Protocol):
         if kind == CREATED:
             self._begun += 1
             self.answer.id = str(self._begun)
-        if kind not in TERMINAL:
-            return source.saying(self._reader.read(source))
-        self._over = True
-        return source.saying(self._reader.read_end(source))
+        self._over = kind in TERMINAL
+        return self._reader.read(source)
 
     def pass_unparsed(self, chunk: bytes) -> int:
         if self.passing is None:
@@ -179,20 +174,16 @@ class Responses(Protocol):
         """The parts of a document, as if it were the terminal event of a stream without other events."""
         response = self._document = payload.object_in(body) or {}
         status = str(response.get("status") or "")
-        if not isinstance(response.get("output"), list) or status in _UNFINISHED:
+        if not isinstance(response.get("output"), list) or status in ("in_progress", "queued"):
             return None
         kind = "response.failed" if response.get("error") else f"response.{status}"
         source = Incoming(body, [], {"response": response}, kind, kind)
-        self._writer.in_document = True
-        return source.saying(self._reader.read_end(source, document=True))
+        return self._reader.read(source, document=True)
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:
         self.written(parts)
-        output = self._document["output"]
-        made = self._items.output(output)
-        if made == output:
-            return body
-        return payload.write({**self._document, "output": made}).encode("utf-8", "backslashreplace")
+        made = self._writer.response
+        return body if made == self._document else payload.write(made).encode("utf-8", "backslashreplace")
 
 
 def _failure(error: Json) -> Json:

@@ -9,6 +9,7 @@ from ... import payload
 from ...mend.finish import Finish
 from ...parts import Fragment, Json, Other, Part, SourceEvent, Stop, Text, Thought
 from ...payload import shown_text, string_of
+from ...request.history import objects_in
 from ...request.read_by_model import ReadByModel
 from ...request.request import tokens_in
 from ...sizes import MOST_CALLS, LimitReached
@@ -27,16 +28,8 @@ ARGUMENTS: Final = "response.function_call_arguments"
 INPUT: Final = "response.custom_tool_call_input"
 PART: Final = "response.content_part"
 DELTA: Final = "response.output_text.delta"
-TEXTS: Final = {
-    PART: MESSAGE,
-    "response.output_text": MESSAGE,
-    "response.output_text.annotation": MESSAGE,
-    "response.refusal": MESSAGE,
-    "response.reasoning_text": REASONING,
-    "response.reasoning_summary_text": REASONING,
-    "response.reasoning_summary_part": REASONING,
-}
-"""The events about texts, with the type of item that each is about."""
+TEXTS: Final = (PART, "response.output_text", "response.refusal", "response.reasoning_")
+"""What the types of events about texts begin with."""
 NUMBER: Final = "sequence_number"
 _FAILED: Final = ("failed", "cancelled")
 
@@ -53,13 +46,6 @@ class Incoming(SourceEvent):
         """An object in it, empty if there is none: the item, the response."""
         value = self.message.get(key)
         return value if isinstance(value, dict) else {}
-
-    def saying(self, parts: list[Part]) -> list[Part]:
-        """These parts, which remember this event."""
-        self.parts = parts
-        for part in parts:
-            part.source = self
-        return parts
 
     def number(self, key: str) -> int | None:
         value = self.message.get(key)
@@ -83,16 +69,24 @@ class Reader:
     def __init__(self, answer: AnswerOfItems, items: Items, read_by_model: ReadByModel) -> None:
         self._answer, self._items, self._read_by_model = answer, items, read_by_model
 
-    def read(self, source: Incoming) -> list[Part]:
-        """The parts of an event that does not end the response. A fragment that says nothing does not reach the
-        client."""
+    def read(self, source: Incoming, *, document: bool = False) -> list[Part]:
+        """The parts of an event or of a document, which remember it."""
+        ends = document or source.kind in TERMINAL
+        source.parts = self._read_end(source, document) if ends else self._read_event(source)
+        for part in source.parts:
+            part.source = source
+        return source.parts
+
+    def _read_event(self, source: Incoming) -> list[Part]:
+        """The parts of an event that does not end the response. One that the client does not get is a fragment that
+        says nothing."""
         stem, _, verb = source.kind.rpartition(".")
         message, place = source.message, source.number("output_index")
         item_id = string_of(message.get("item_id"))
-        if stem in TEXTS:
+        if source.kind.startswith(TEXTS):
             return self._read_text(source, item_id, place)
         if source.kind in (ADDED, ENDED):
-            return self._read_item(source.inner("item"), place, begins=source.kind == ADDED)
+            return self._read_item(source.inner("item"), place, source.kind)
         if stem == ARGUMENTS:
             name, piece = string_of(message.get("name")), payload.text_of(message.get("delta"))
             given = None if verb == "delta" else payload.text_of(message.get("arguments"))
@@ -104,14 +98,12 @@ class Reader:
 
     # Items
 
-    def _read_item(self, body: Json, place: int | None, *, begins: bool) -> list[Part]:
+    def _read_item(self, body: Json, place: int | None, event: str) -> list[Part]:
         kind, wire_id = kind_of(body), str(body.get("id") or "")
         self._read_by_model.add_results(body)
-        if not kind:
-            return [Other(quiet=True, waits=True)]
         if self._is_call(body):
-            return [self._fragment(body, place, begins=begins, ends=not begins)]
-        if not begins:
+            return [self._fragment(body, place, event)]
+        if event == ENDED:
             item = self._items.find(kind, wire_id, place) or self._items.open(kind, wire_id, place, body)
             # Its end may be sent again.
             return [Fragment()] if item.over else [*self._read_whole(item, body), Other(item, ends=True)]
@@ -119,10 +111,9 @@ class Reader:
         if known is not None and known.kind == kind and not known.over:
             return [Fragment()]
         item = self._items.open(kind, wire_id, place, body)
-        self._answer.end.other_tools = self._answer.end.other_tools or kind == FREEFORM
         content = body.get("content") if kind == MESSAGE else None
         empty = all(_text_in(entry) == "" for entry in (content if isinstance(content, list) else [content]))
-        return [*_seen(item, "" if empty else None), _beginning(item)]
+        return [_beginning(item)] if empty else [Other(item, shown=None), _beginning(item)]
 
     def _is_call(self, body: Json) -> bool:
         """Whether an item is a call of one of the client's tools. A freeform call that nobody declared passes."""
@@ -130,16 +121,15 @@ class Reader:
             return kind_of(body) == CALL
         return self._answer.is_freeform(string_of(body.get("name")), string_of(body.get("namespace")))
 
-    def _fragment(
-        self, body: Json, place: int | None, *, begins: bool = False, ends: bool = False, again: bool = False
-    ) -> Fragment:
-        """What an item says about a call."""
+    def _fragment(self, body: Json, place: int | None, event: str = "") -> Fragment:
+        """What an item says about a call. `event`: the one that it is in, if that is not the list."""
+        begins, ends = event == ADDED, event == ENDED
         self._items.called = True
         freeform = kind_of(body) == FREEFORM
         text = payload.text_of(body.get("input" if freeform else "arguments"))
         whole = wrapped(text) if freeform else text
         call_id, name, item_id = (string_of(body.get(key)) for key in ("call_id", "name", "id"))
-        fragment = Fragment(place, call_id, name, item=item_id, begins=begins, ends=ends, again=again, body=body)
+        fragment = Fragment(place, call_id, name, item=item_id, begins=begins, ends=ends, again=not event, body=body)
         fragment.given = None if begins and not text else whole
         fragment.arguments = whole if freeform and ends else ""  # No piece of its input is read.
         fragment.cut, fragment.namespace = body.get("status") == "incomplete", string_of(body.get("namespace"))
@@ -166,16 +156,10 @@ class Reader:
         parts: list[Part] = []
         for number, entry in enumerate(content[:MOST_CALLS]):
             text, known = _text_in(entry), item.texts.get(number)
-            if known is not None and known.came:
-                parts += _seen(item, self._restate(known, text))
-            elif text and isinstance(entry, dict) and entry.get("type") == TEXT:
-                known = item.text(number)
-                known.came.append(text)
-                parts.append(Text(text, item, {"text": known}))
-                parts += [Other(item)] if entry.get("annotations") else []
+            if (known is not None and known.came) or (isinstance(entry, dict) and entry.get("type") == TEXT):
+                parts += self._stated(item, item.text(number), text)
             elif text != "":
-                refused = isinstance(entry, dict) and bool(entry.get("refusal"))
-                parts.append(Other(item, shown=None, refusal=refused))
+                parts.append(Other(item, shown=None))
         return parts
 
     # Texts
@@ -184,14 +168,13 @@ class Reader:
         stem, _, verb = source.kind.rpartition(".")
         entry, delta = source.message.get("part"), source.message.get("delta")
         kind = source.inner("part").get("type")
-        owner = REASONING if kind == "reasoning_text" else TEXTS[stem]
+        owner = REASONING if kind == "reasoning_text" or "reasoning" in stem else MESSAGE
         item = self._items.find(owner, item_id, place) or self._items.open(owner, item_id, place, {})
         if owner == REASONING:
             return [Thought("", item)] if verb == "delta" else [Other(item, quiet=True)]
         begins = stem == PART and verb == "added"
         if kind == REFUSAL or stem == "response.refusal":
-            shown = "" if begins else None
-            return [Other(item, refusal=not begins, shown=shown, quiet=begins, begins=begins)]
+            return [Other(item, shown="" if begins else None, quiet=begins, begins=begins)]
         text = item.text(source.number("content_index") or 0)
         body: Json = {"text": text}
         if source.kind == DELTA:
@@ -201,30 +184,31 @@ class Reader:
             return [Text(delta, item, body)]
         if verb == "added" and not begins:  # An annotation.
             return [Other(item, body, quiet=True, waits=True)]
-        shown = self._restate(text, _text_in(entry or source.message))
-        if begins:
-            return [Other(item, body, begins=True, quiet=shown == "", shown=shown)]
-        return [*_seen(item, shown), Other(item, body, ends=True)]
+        stated = _text_in(entry or source.message)
+        if not begins:
+            return [*self._stated(item, text, stated), Other(item, body, ends=True)]
+        if stated:
+            text.show(stated)
+        return [Other(item, body, begins=True, quiet=stated == "", shown=stated)]
 
-    def _restate(self, text: ItemText, stated: str | None) -> str | None:
-        """What an event shows that says a text as a whole: nothing, if it repeats what came."""
-        if not text.came:
-            if stated:
-                text.show(stated)
-            return stated
+    def _stated(self, item: Item, text: ItemText, stated: str | None) -> list[Part]:
+        """What an event says that tells a text as a whole: nothing, if it repeats what came."""
+        if stated and not text.came:
+            text.came.append(stated)
+            return [Text(stated, item, {"text": text})]
         seen = "".join(text.came)
-        if stated == seen or not self._answer.text.examines:
-            return ""
+        if stated == seen or (seen and not self._answer.text.examines):
+            return []
         read, seen = _as_read(stated or ""), _as_read(seen)
-        return "" if stated is not None and (seen.startswith(read) or seen.endswith(read)) else None
+        repeats = stated is not None and (seen.startswith(read) or seen.endswith(read))
+        return [] if repeats else [Other(item, shown=None)]
 
     # The end
 
-    def read_end(self, source: Incoming, *, document: bool = False) -> list[Part]:
+    def _read_end(self, source: Incoming, document: bool) -> list[Part]:
         """The terminal event, which repeats all items, or a document, which is nothing else."""
         status, finish = source.how_ended()
-        output, parts = source.inner("response").get("output"), list[Part]()
-        entries = [entry for entry in output if isinstance(entry, dict)] if isinstance(output, list) else []
+        entries, parts = objects_in(source.inner("response").get("output")), list[Part]()
         if len(entries) > MOST_CALLS:
             raise LimitReached
         for place, (entry, item) in enumerate(zip(entries, self._items.match(entries), strict=True)):
@@ -233,7 +217,7 @@ class Reader:
                 item = item or self._items.open(kind_of(entry), string_of(entry.get("id")), place, entry)
                 parts += self._read_whole(item, entry)
                 continue
-            fragment = self._fragment(entry, place, again=True)
+            fragment = self._fragment(entry, place)
             if document:
                 fragment.arguments, fragment.given = fragment.given, None
                 fragment.followed = not fragment.arguments.strip() and place + 1 < len(entries)
@@ -244,11 +228,6 @@ class Reader:
 
 def _beginning(item: Item) -> Other:
     return Other(item, begins=True, quiet=item.kind in (MESSAGE, REASONING))
-
-
-def _seen(item: Item, shown: str | None) -> list[Part]:
-    """What the client sees outside of deltas."""
-    return [Other(item, shown=shown)] if shown != "" else []
 
 
 # Texts
@@ -271,8 +250,7 @@ def _as_read(text: str) -> str:
 def _reasoning_in(body: Json) -> str:
     """The words of the model in a finished item, or else their summary."""
     for key in ("content", "summary"):
-        entries = body.get(key) if isinstance(body.get(key), list) else []
-        said = [entry.get("text") for entry in entries or () if isinstance(entry, dict)]
-        if whole := "\n\n".join(text for text in said if isinstance(text, str) and text):
-            return whole
+        said = [string_of(entry.get("text")) for entry in objects_in(body.get(key))]
+        if any(said):
+            return "\n\n".join(filter(None, said))
     return ""

@@ -33,8 +33,6 @@ class Writer:
         """The response as the server last announced it; empty if it never did."""
         self._calls: dict[int, Item] = {}
         """The calls of which the client has the beginning."""
-        self.in_document = False
-        """Only what the items become counts: a document has no events."""
 
     def write(self, part: Part) -> list[bytes]:
         """The events of one part."""
@@ -51,6 +49,7 @@ class Writer:
                 listed = response.get("output")
                 if listed or not part.failed:
                     response = {**response, "output": self._items.output(listed)}
+                self.response = response
                 return [self.send(source.kind, {"response": response}, source)]
             case Thought() | Other() if isinstance(source, Incoming):
                 # An event is sent once, with its last part. What only a terminal event says is in that event.
@@ -77,7 +76,7 @@ class Writer:
         return self.written({**message, "type": kind, NUMBER: number, **fields}, kind)
 
     def written(self, message: Json, kind: str) -> bytes:
-        return b"" if self.in_document else self._framing.write(payload.write(message), kind)
+        return self._framing.write(payload.write(message), kind)
 
     def passed(self, text: Text, texts: list[str], chunk: bytes) -> None:
         """Texts like this one passed unparsed, in these events."""
@@ -113,7 +112,7 @@ class Writer:
             body = item.as_sent(body)
             item.done = body if kind == ENDED else None
             fields = {"output_index": item.index, "item": body}
-        elif item is not None and kind.rpartition(".")[0] in TEXTS:
+        elif item is not None and kind.startswith(TEXTS):
             return self._text_event(source, item, text)
         elif item is not None and item.id and "item_id" in source.message:
             fields = _place(item)
@@ -148,7 +147,7 @@ class Writer:
         if text is not None:
             text.opened = True
             if stem == PART:
-                fields["part"] = (text if verb == "done" else ItemText(0)).in_part(source.message.get("part"))
+                fields["part"] = text.in_part(source.message.get("part"))
             elif verb == "done":
                 fields["text"] = text.in_part(source.message)["text"]
         return [*out, self.send(source.kind, fields, source)]
@@ -168,20 +167,16 @@ class Writer:
         return out
 
     def _note(self, note: str) -> list[bytes]:
-        """A message of ours."""
+        """A message of ours, told like one of a server that leaves out all but its ends."""
         item = self._items.open(MESSAGE, "", None, {})
         text = item.text(0)
         out, where = self._opened(item, text), _place(item, content_index=0)
+        out.append(self.send(DELTA, {**where, "delta": note}))
         text.show(note)
-        part = text.in_part(None)
-        item.done = item.as_sent({"type": MESSAGE, "role": "assistant", "status": "completed", "content": [part]})
-        return [
-            *out,
-            self.send(DELTA, {**where, "delta": note}),
-            self.send("response.output_text.done", {**where, "text": note}),
-            self.send(f"{PART}.done", {**where, "part": part}),
-            self.send(ENDED, {"output_index": item.index, "item": item.done}),
-        ]
+        for kind in ("response.output_text.done", f"{PART}.done"):
+            out += self._text_event(Incoming(b"", [], {}, "", kind), item, text)
+        body = {"type": MESSAGE, "role": "assistant", "status": "completed", "content": []}
+        return [*out, *self._event(Incoming(b"", [], {"item": body}, "", ENDED), item, text)]
 
     # Calls
 
