@@ -7,7 +7,7 @@ request that declared some: follow-up frames of Codex carry `previous_response_i
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -45,40 +45,38 @@ class ResponsesSocket:
     """How long mending took, one number per call."""
     failure: Exception | None = None
     """The last exception that made us fail open."""
-    _request: dict[str, Any] | None = None
+    _request: dict[str, Any] = field(default_factory=dict)
     """What is known of the request that the next response answers."""
-    _response: Response | None = None
-    _started: bool = False
-    """That response has sent an event."""
+    response: Response = field(default_factory=lambda: Response("responses", messages=True))
+    """The response to the last request that was answered."""
+    _begins: bool = True
+    """The next event is of another one."""
     _asked: int = 0
     """How many requests of the client have not been answered by a `response.created` yet."""
     _seed: str = ""
     _read_by_model: ReadByModel = field(default_factory=ReadByModel)
-    _used: OrderedDict[str, None] = field(default_factory=OrderedDict)
+    _used: dict[str, None] = field(default_factory=dict)
     """The ids of this connection, the newest last: follow-up frames do not repeat the ids of earlier turns."""
-    _used_length: int = 0
 
     def client_message(self, text: str) -> str:
         """Take a frame of the client and return the frame to send upstream. The next response answers it."""
         message = decode(text)
         if message is None and type_of(text) == CREATE:
             # The request is too large to parse, so its tools are unknown; those of earlier requests do not apply.
-            self._request = self._response = None
+            self._request, self._begins = {}, True
             self._asked += 1
         if message is None or message.get("type") != CREATE:
             return text
         request = inner(message)
-        items = objects_in(request.get("input"))
-        additional = [item for item in items if item.get("type") == "additional_tools"]
-        known = self._request or {}
-        self._request = {key: request.get(key) for key in ("max_output_tokens", "tool_choice", "text")}
-        self._request |= {key: request.get(key) or known.get(key) for key in _KEPT}
+        additional = [item for item in objects_in(request.get("input")) if item.get("type") == "additional_tools"]
+        known = self._request
+        self._request = {**request, **{key: request.get(key) or known.get(key) for key in _KEPT}}
         self._request |= {"input": additional or known.get("input"), "stream": True}
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
         self._remember_texts(*(ReadByModel.of_request(request).texts or ()))
         self._seed = seed_of(text.encode("utf-8", "replace"))
         self._remember_ids(used_ids(request))
-        self._response = None
+        self._begins = True
         self._asked += 1
         try:
             body = text.encode("utf-8", "surrogatepass")
@@ -94,69 +92,55 @@ class ResponsesSocket:
     def server_message(self, text: str) -> list[str]:
         """The frames to send the client instead of this one; none while a call is held."""
         kind = type_of(text)
-        beside = self._response is not None and '"sequence_number"' in text  # A number among those of the answer.
+        beside = '"sequence_number"' in text and not self._begins  # A number among those of the answer.
         if kind is None or not (kind.startswith("response.") or kind == "error" or beside):
             return [text]
-        begins = kind == "response.created"
-        if self._response is None or (begins and self._started and self._asked):
+        created = kind == "response.created"
+        if self._begins or (created and self._asked):
             self._begin()
-        if begins:
-            # Another one for the same request means that the answer begins again.
-            self._asked = max(self._asked - 1, 0)
-        assert self._response is not None
-        self._started = True
-        before, mended = len(self._response.outcomes), len(self._response.seconds)
-        raw = write_message(text)
-        out = self._response.feed(raw)
-        decided = self._response.outcomes[before:]
+        # Another `response.created` for the same request means that the answer begins again.
+        self._asked = max(self._asked - created, 0)
+        response = self.response
+        before, mended, raw = len(response.outcomes), len(response.seconds), write_message(text)
+        out = response.feed(raw)
+        decided = response.outcomes[before:]
         if decided:
             self._remember_ids(outcome.id for outcome in decided)
         self.outcomes += decided
-        self.seconds += self._response.seconds[mended:]
-        self.failure = self._response.failure or self.failure
+        self.seconds += response.seconds[mended:]
+        self.failure = response.failure or self.failure
         return [text if piece == raw else piece.decode("utf-8", "replace") for piece in out]
-
-    @property
-    def holding(self) -> bool:
-        """Whether a tool call is held back right now."""
-        return self._response is not None and self._response.holding
-
-    @property
-    def held_bytes(self) -> int:
-        return 0 if self._response is None else self._response.held_bytes
 
     def stop_holding(self) -> list[str]:
         """The messages that are held, as they arrived; the rest of this answer passes."""
-        held = [] if self._response is None else self._response.stop_holding()
-        return [piece.decode("utf-8", "replace") for piece in held]
+        return [piece.decode("utf-8", "replace") for piece in self.response.stop_holding()]
 
     def keep_alive(self) -> str:
         """A message of the protocol without new content, sent to the client while a call is held."""
-        assert self._response is not None
-        return self._response.keep_alive().decode("utf-8", "replace")
+        return self.response.keep_alive().decode("utf-8", "replace")
 
     def _begin(self) -> None:
         self._remember_texts()
-        question = replace(
-            read_request(self._request), used_ids=frozenset(self._used), read_by_model=self._read_by_model
-        )
-        self._response = Response(
-            "responses", question, self._policy, messages=True, seed=self._seed, on_outcome=self._refusals.remember
-        )
-        self._started = False
+        used = frozenset(self._used)
+        request = replace(read_request(self._request), used_ids=used, read_by_model=self._read_by_model)
+        told = self._refusals.remember
+        self.response = Response("responses", request, self._policy, messages=True, seed=self._seed, on_outcome=told)
+        self._begins = False
 
     def _remember_texts(self, *texts: str) -> None:
         """Remember what the model was given to read, including what the last answer added."""
-        read_by_model = self._read_by_model if self._response is None else self._response.read_by_model
+        read_by_model = self._read_by_model if self._begins else self.response.read_by_model
         known = [*(read_by_model.texts or ()), *texts][-_MOST_TEXTS:]
-        while len(known) > 1 and sum(map(len, known)) > _MOST_TEXTS_LENGTH:
-            del known[0]
-        self._read_by_model = ReadByModel(known)
+        self._read_by_model = ReadByModel(_newest(known, _MOST_TEXTS_LENGTH))
 
     def _remember_ids(self, ids: Iterable[str]) -> None:
-        for identity in ids:
-            if identity not in self._used:
-                self._used[identity] = None
-                self._used_length += len(identity)
-        while self._used_length > _MOST_IDS_LENGTH and len(self._used) > 1:
-            self._used_length -= len(self._used.popitem(last=False)[0])
+        self._used = dict.fromkeys(_newest([*self._used, *ids], _MOST_IDS_LENGTH))
+
+
+def _newest(texts: list[str], most: int) -> list[str]:
+    """The newest of these, of so many characters in all; the newest always."""
+    for count, text in enumerate(reversed(texts)):
+        most -= len(text)
+        if most < 0 and count:
+            return texts[-count:]
+    return texts

@@ -87,7 +87,7 @@ def socket(job: Job) -> Any:
         if from_client:
             told.append(connection.client_message(text))
         else:
-            told += [*connection.server_message(text), connection.holding]
+            told += [*connection.server_message(text), getattr(connection, "response", connection).holding]
     return [told, [outcome.as_json() for outcome in connection.outcomes], repr(connection.failure)]
 
 

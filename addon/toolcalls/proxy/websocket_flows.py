@@ -77,13 +77,15 @@ class WebSocketFlows:
             out = [socket.client_message(message.text)]
         else:
             out = socket.server_message(message.text)
-            if not self._all_held.fits(flow, socket.held_bytes):
+            if not self._all_held.fits(flow, socket.response.held_bytes):
                 out += socket.stop_holding()
         self._report(state, message, out)
         if self._settings.observes:
             return
         # A keep-alive message is not recorded.
-        if not message.from_client and state.timer.keep_alive_due(holding=socket.holding, sent_data=bool(out)):
+        if not message.from_client and state.timer.keep_alive_due(
+            holding=socket.response.holding, sent_data=bool(out)
+        ):
             out = [said] if (said := socket.keep_alive()) else out
         if not out:
             message.drop()  # type: ignore[no-untyped-call]

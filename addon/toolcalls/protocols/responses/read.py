@@ -101,6 +101,8 @@ class Reader:
     def _read_item(self, body: Json, place: int | None, event: str) -> list[Part]:
         kind, wire_id = kind_of(body), str(body.get("id") or "")
         self._read_by_model.add_results(body)
+        if not kind:
+            return [Other(quiet=True, waits=True)]
         if self._is_call(body):
             return [self._fragment(body, place, event)]
         if event == ENDED:
