@@ -176,7 +176,7 @@ class Writer:
         for kind in ("response.output_text.done", f"{PART}.done"):
             out += self._text_event(Incoming(b"", [], {}, "", kind), item, text)
         body = {"type": MESSAGE, "role": "assistant", "status": "completed", "content": []}
-        return [*out, *self._event(Incoming(b"", [], {"item": body}, "", ENDED), item, text)]
+        return [*out, *self._event(Incoming(b"", [], {"type": ENDED, "item": body}, "", ENDED), item, text)]
 
     # Calls
 
