@@ -44,6 +44,7 @@ from .commands import ROOT, complaint, toolfix
             "ALL_PROXY is not the URL of a proxy that toolfix can use, such as http://proxy.example.com:3128",
         ),
         (["run", "--port", "70000", "--", "true"], {}, "Invalid value for '--port': 70000 is not in the range 0<=x<=65535."),
+        (["run", "--set", "a=1", "--set", "a=2", "--", "true"], {}, "--set a is given twice: a list can be in mitmproxy's"),
         (["run", "--set", "tolfix_mode=x", "--", "true"], {}, "no option 'tolfix_mode'. Did you mean toolfix_mode?"),
         (["run"], {}, "name the command to run: toolfix run -- claude"),
         (["run", "--", "true"], {"HTTPS_PROXY": "garbage"}, "HTTPS_PROXY is not the URL of a proxy"),

@@ -53,9 +53,9 @@ def test_an_existing_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     environ = {"HTTPS_PROXY": "http://proxy.corp:3128"}
     for answers, status in ((True, "ok"), (False, "wrong")):
         monkeypatch.setattr(checks, "_listens", lambda _url, answers=answers: answers)
-        assert statuses(list(checks.existing_proxy(environ))) == [status]
-    assert statuses(list(checks.existing_proxy({"ALL_PROXY": "socks5://x:1"}))) == ["wrong"]
-    assert not list(checks.existing_proxy({"HTTP_PROXY": "http://x:1"}))
+        assert statuses(list(checks.variables(environ))) == [status]
+    assert statuses(list(checks.variables({"ALL_PROXY": "socks5://x:1"}))) == ["wrong"]
+    assert not list(checks.variables({"HTTP_PROXY": "http://x:1"}))
 
 
 def test_a_place_for_the_ca_where_run_cannot_start_is_wrong(tmp_path: Path) -> None:

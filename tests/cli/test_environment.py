@@ -79,8 +79,8 @@ def test_the_base_urls_of_reverse_mode_are_as_the_sdks_spell_them() -> None:
     ("environ", "url", "credentials"),
     [
         ({"HTTPS_PROXY": "http://proxy.corp:3128"}, "http://proxy.corp:3128", ""),
-        ({"https_proxy": "proxy.corp"}, "http://proxy.corp:80", ""),
-        ({"HTTPS_PROXY": "https://u:p%40w@proxy.corp"}, "https://proxy.corp:443", "u:p@w"),
+        ({"https_proxy": "proxy.corp"}, "http://proxy.corp", ""),
+        ({"HTTPS_PROXY": "https://u:p%40w@proxy.corp"}, "https://proxy.corp", "u:p@w"),
         ({"ALL_PROXY": "http://[::1]:3128/"}, "http://[::1]:3128", ""),
     ],
 )

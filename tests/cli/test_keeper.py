@@ -49,13 +49,13 @@ def test_a_session_that_ends_stops_its_proxy_without_a_word(
     stage = Stage(tmp_path, monkeypatch, lazy=lazy)
     with stage.proxy as proxy:
         assert proxy.port
-    assert stage.said.empty() and proxy.wait(PATIENCE) == -signal.SIGTERM
+    assert stage.said.empty() and proxy.process.wait(PATIENCE) == -signal.SIGTERM
 
 
 def test_if_it_dies_that_is_said_and_clients_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stage = Stage(tmp_path, monkeypatch)
     with stage.proxy as proxy:
-        os.kill(proxy.pid, signal.SIGKILL)
+        os.kill(proxy.process.pid, signal.SIGKILL)
         sentence = "the proxy has ended (signal 9); the agent's requests will fail from now on."
         assert stage.hear() == sentence
         with pytest.raises(ConnectionRefusedError):

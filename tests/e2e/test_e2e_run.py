@@ -339,9 +339,15 @@ def test_a_directory_of_recordings_into_which_others_can_write_is_one_sentence(r
     assert "cannot be written (others can write into it, until chmod go-w): name another directory." in result.stderr
 
 
-def test_a_bad_option_in_mitmproxys_own_file_is_one_sentence(run: Run, tmp_path: Path) -> None:
+def test_a_bad_option_in_mitmproxys_own_file_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("toolfix_mode: obsreve\n")
-    result = run("echo", "never", options=("--set", f"confdir={tmp_path}"))
+    result = subprocess.run(
+        command(tmp_path, cmd=("echo", "never")),
+        env=client_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (result.returncode, result.stdout) == (125, "")
     why = "toolfix_mode='obsreve' is not allowed: use repair, observe or off."
     assert result.stderr == f"toolfix: the proxy did not start: {why}\n"

@@ -60,7 +60,7 @@ class Stage:
 
     @property
     def alive(self) -> bool:
-        return Path(f"/proc/{self.proxy.pid}/statm").exists() and bool(self._resident())
+        return Path(f"/proc/{self.proxy.process.pid}/statm").exists() and bool(self._resident())
 
     def stop(self) -> None:
         self.run(self.upstream.stop())
@@ -181,5 +181,5 @@ class Stage:
             await asyncio.sleep(0.01)
 
     def _resident(self) -> int:
-        pages = int(Path(f"/proc/{self.proxy.pid}/statm").read_text().split()[1])
+        pages = int(Path(f"/proc/{self.proxy.process.pid}/statm").read_text().split()[1])
         return pages * 4096

@@ -74,13 +74,13 @@ def test_a_proxy_that_is_told_to_stop_breaks_its_streams_off_ends_and_leaves_who
 
     async def stop() -> list[Asked]:
         await asyncio.gather(*(one.begin(stage) for one in open_ones))
-        os.kill(stage.proxy.pid, number)
+        os.kill(stage.proxy.process.pid, number)
         return [await one.asked.over() for one in open_ones if one.asked]
 
     for one, got in zip(open_ones, stage.run(stop()), strict=True):
         # A transfer that looks complete would make half an answer a whole one.
         assert (got.end, bytes(got.body)) == (BROKEN, one.out)
-    assert stage.proxy.wait(PATIENCE) == 0, stage.proxy.output
+    assert stage.proxy.process.wait(PATIENCE) == 0, stage.proxy.output
     assert not stage.tracebacks(), stage.tracebacks()[0]
     found = [store.load(path) for path in store.find(tmp_path / "flows")]
     assert len(found) == len(open_ones) + len(PROTOCOLS), "those of the warm-up, and all that were open"

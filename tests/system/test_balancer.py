@@ -165,7 +165,7 @@ def test_killing_one_in_mid_run_breaks_only_its_own_streams(team: Team) -> None:
     while not all(b"word 3 " in stream.body for stream in streams) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not any(stream.complete for stream in streams), "the streams are too short for this test"
-    os.kill(team.proxies["a"].pid, signal.SIGKILL)
+    os.kill(team.proxies["a"].process.pid, signal.SIGKILL)
     for stream in streams:
         stream.join(60)
     carried = served_by(team)

@@ -66,16 +66,14 @@ class _Commands(click.Group):
                 setattr(sys, name, Path(os.devnull).open("w" if name == "stderr" else "r"))  # noqa: SIM115
         try:
             status = super().main(*args, **{"prog_name": own_name(), **more, "standalone_mode": False})
-        except click.ClickException as error:
+        except (click.ClickException, OSError) as error:
             if isinstance(error, click.UsageError) and error.ctx:
                 click.echo(error.ctx.get_usage(), err=True)
             remark(sentence_of(error))
-            status = error.exit_code
-        except OSError as error:
-            remark(sentence_of(error))
-            # The rest of the buffers cannot be written either, and Python must not try it again when it exits.
-            os.dup2(os.open(os.devnull, os.O_RDWR), 1)
-            status = 1
+            if isinstance(error, OSError):
+                # The rest of the buffers cannot be written either, and Python must not try it again when it exits.
+                os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+            status = getattr(error, "exit_code", 1)
         sys.exit(status)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

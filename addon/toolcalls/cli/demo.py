@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -89,13 +89,13 @@ def _play(recordings: list[Recording], folder: Path) -> int:
         """The recording that the first part of the path names, in its original chunks."""
         recording = known[path.split("/")[1]]
         kind = str(recording.flow.get("content_type") or "text/event-stream")
-        return Play(recording.pieces(), recording.status, kind)
+        return recording.status, kind, recording.pieces()
 
     with Upstream(answer) as upstream:
         for options, group in by_options.items():
             # Each recording is a session of its own: reasoning of one must not be given back in the next. mitmproxy
             # takes each option once.
-            words = inputs.set_arguments({"toolfix_reasoning": "off", **dict(options)}.items())
+            words = inputs.set_arguments({"toolfix_reasoning": "off", **dict(options)})
             with ProxyProcess(folder, (*words, *upstream.for_proxy)) as proxy:
                 for recording in group:
                     results.append(_is_right(recording, proxy, upstream))
@@ -117,12 +117,8 @@ def _is_right(recording: Recording, proxy: ProxyProcess, upstream: Upstream) -> 
 # The server, and the client
 
 
-class Play(NamedTuple):
-    """An answer. Each chunk is sent in one write."""
-
-    chunks: Sequence[bytes]
-    status: int = 200
-    content_type: str = "application/json"
+Play = tuple[int, str, Sequence[bytes]]
+"""The status, the content type and the chunks of an answer; each chunk is sent in one write."""
 
 
 class Upstream(ThreadingHTTPServer):
@@ -158,14 +154,14 @@ class _Connection(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         if self.command == "POST":
             self.server.posts.put((self.path, body))
-        play = self.server.answer(self.path)
-        self.send_response(play.status)
-        self.send_header("content-type", play.content_type)
-        if play.status >= 400:
+        status, content_type, chunks = self.server.answer(self.path)
+        self.send_response(status)
+        self.send_header("content-type", content_type)
+        if status >= 400:
             # As errors of real hosts have it: toolfix reads those that quote a call.
-            self.send_header("content-length", str(sum(map(len, play.chunks))))
+            self.send_header("content-length", str(sum(map(len, chunks))))
         self.end_headers()
-        for chunk in play.chunks:
+        for chunk in chunks:
             self.wfile.write(chunk)
 
     do_GET = do_POST = do_HEAD = do_PUT = do_OPTIONS = _answer

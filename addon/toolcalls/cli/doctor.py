@@ -35,10 +35,11 @@ from .. import policy
 from ..shown import LINE, shown_lines
 from . import environment, inputs, sentence_of
 from .agents import AGENTS, Agent
-from .demo import Play, Upstream, ask
+from .demo import Upstream, ask
 from .proxy_process import ProxyProcess, listen
 
-_REFUSAL = Play([b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'], 400)
+_WORDS = b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'
+_REFUSAL = 400, "application/json", [_WORDS]
 """An answer after which no agent tries again."""
 _KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "SHELL")
 """The variables of the user that an agent gets; others could lead it to the user's own files or accounts."""
@@ -102,7 +103,6 @@ def checks(environ: Mapping[str, str], confdir: Path, port: int) -> Found:
     yield Finding("ok", f"Python {platform.python_version()}, mitmproxy {importlib.metadata.version('mitmproxy')}")
     yield ca(confdir)
     yield from port_of_the_proxy(port, environ)
-    yield from existing_proxy(environ)
     yield from variables(environ)
 
 
@@ -148,36 +148,29 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Found:
 
 def _listens(url: str) -> bool:
     parts = urlsplit(url)
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
     try:
-        socket.create_connection((str(parts.hostname), parts.port or 0), 3).close()
+        socket.create_connection((str(parts.hostname), port), 3).close()
     except OSError:
         return False
     return True
 
 
-def existing_proxy(environ: Mapping[str, str]) -> Found:
-    unset = "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy"
+def variables(environ: Mapping[str, str]) -> Found:
+    """The proxy on the way out and the options that this shell sets."""
     try:
         upstream = environment.upstream_proxy(environment.original(environ))
-    except click.UsageError as bad:
-        yield Finding("wrong", bad.message, unset)
+        policy.check_variables(environ)
+        mode = policy.read_options(policy.from_environment(environ))["toolfix_mode"]
+    except (click.UsageError, policy.BadOption) as bad:
+        yield Finding("wrong", str(bad), "env | grep -i -E 'toolfix|proxy'   (and unset what is wrong)")
         return
     if upstream:
         what = f"toolfix run goes through the proxy {upstream.url} of this shell, which"
         if _listens(upstream.url):
             yield Finding("ok", f"{what} answers")
         else:
-            yield Finding("wrong", f"{what} does not answer", unset)
-
-
-def variables(environ: Mapping[str, str]) -> Found:
-    """The options that are set in the environment."""
-    try:
-        policy.check_variables(environ)
-        mode = policy.read_options(policy.from_environment(environ))["toolfix_mode"]
-    except policy.BadOption as bad:
-        yield Finding("wrong", str(bad), "env | grep TOOLFIX_   (and unset what is wrong)")
-        return
+            yield Finding("wrong", f"{what} does not answer", "unset HTTPS_PROXY https_proxy ALL_PROXY all_proxy")
     if mode != "repair":
         yield Finding("wrong", f"TOOLFIX_MODE={mode}: nothing is mended", "unset TOOLFIX_MODE")
 

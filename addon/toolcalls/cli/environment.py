@@ -97,29 +97,27 @@ def without_loopback(no_proxy: str) -> str | None:
 # The proxy that the user's environment already names
 
 
-_PORTS = {"http": 80, "https": 443}
-
-
 class Server(NamedTuple):
-    """A server that a URL names: its URL without anything behind the port, the path, and the user and password."""
+    """A server that an http or https URL names."""
 
     url: str
+    """Up to the port."""
     path: str
     login: str
+    """The user and the password, or ""."""
 
 
 def server_at(url: str) -> Server | None:
-    """The server of an http or https URL; None if the text is no such URL."""
+    """The server of a URL; None if the text is no such URL."""
     try:
         parts = urlsplit(url)
-        port = parts.port or _PORTS.get(parts.scheme)
+        _ = parts.port
     except ValueError:
         return None
-    if parts.scheme not in _PORTS or not parts.hostname:
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
         return None
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
-    return Server(f"{parts.scheme}://{host}:{port}", parts.path.rstrip("/"), login)
+    return Server(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/"), login)
 
 
 def upstream_proxy(environ: Mapping[str, str]) -> Server | None:
@@ -128,10 +126,9 @@ def upstream_proxy(environ: Mapping[str, str]) -> Server | None:
     if not name:
         return None
     text = environ[name]
+    server = server_at(text if "://" in text else f"http://{text}")
     # A word alone is a mistake more often than a host: such a host has a scheme or a port with it.
-    is_word = not re.search(r"[.:]", text)
-    server = None if is_word else server_at(text if "://" in text else f"http://{text}")
-    if server is None:
+    if server is None or not re.search(r"[.:]", text):
         raise click.UsageError(
             f"{name} is not the URL of a proxy that toolfix can use, such as http://proxy.example.com:3128. "
             "Unset it, or run toolfix in a shell without it."
@@ -248,18 +245,13 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
         changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
     fish = (shell or Path(os.environ.get("SHELL", "")).name) == "fish"
     for name, value in changes.items():
-        click.echo(_fish(name, value) if fish else _posix(name, value))
-
-
-def _posix(name: str, value: str | None) -> str:
-    return f"unset {name}" if value is None else f"export {name}={shlex.quote(value)}"
-
-
-def _fish(name: str, value: str | None) -> str:
-    if value is None:
-        return f"set -e {name};"
-    quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-    return f"set -gx {name} '{quoted}';"
+        if value is None:
+            click.echo(f"set -e {name};" if fish else f"unset {name}")
+        elif fish:
+            quoted = value.replace("\\", "\\\\").replace("'", "\\'")
+            click.echo(f"set -gx {name} '{quoted}';")
+        else:
+            click.echo(f"export {name}={shlex.quote(value)}")
 
 
 @click.command()

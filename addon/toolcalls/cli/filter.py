@@ -96,10 +96,7 @@ def _object_in(line: bytes) -> dict[str, Any]:
 @click.option("--chunk-size", type=click.IntRange(1), metavar="N", help="Feed the body in chunks of N bytes.")
 @inputs.SETTINGS
 @click.option(
-    "--report",
-    metavar="FILE",
-    callback=inputs.writable_file,
-    help="Write the outcome of each call there, as JSON.",
+    "--report", metavar="FILE", callback=inputs.writable_file, help="Write the outcome of each call there, as JSON."
 )
 @click.option(
     "--jsonl",
@@ -160,8 +157,8 @@ def _filter_line(protocol: str, settings: Settings, entry: dict[str, Any]) -> di
     must(isinstance(size, int) and size >= 0, '"chunk_size" is not a number of bytes.')
     text = request if isinstance(request, str) else json.dumps(request) if isinstance(request, dict) else ""
     values = own.items() if isinstance(own, dict) else ()
-    own_settings = [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in values]
-    policy = inputs.policy_from([*settings, *own_settings])
+    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in values}
+    policy = inputs.policy_from({**settings, **texts})
     body, calls = _mended(protocol, text.encode(), policy, _body(entry), size)
     try:
         written = {"body": body.decode("utf-8")}
@@ -186,10 +183,7 @@ def _body(entry: dict[str, Any]) -> bytes:
 
 @click.command(options_metavar="[OPTIONS] < FILE")
 @click.option(
-    "--schema",
-    metavar="FILE",
-    type=click.File("rb"),
-    help="JSON schema of the arguments: shapes are mended too.",
+    "--schema", metavar="FILE", type=click.File("rb"), help="JSON schema of the arguments: shapes are mended too."
 )
 @click.option("--finish", metavar="REASON", help="Why the model stopped: stop, tool_calls, length …")
 @click.option(

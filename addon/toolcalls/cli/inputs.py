@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -13,17 +13,21 @@ from ..policy import BadOption, Policy, check_variables, from_environment, is_ou
 from . import own_name
 
 DEFAULT_CONFDIR = "~/.mitmproxy"
-DEFAULT_PORT = 8080
 
-Settings = Sequence[tuple[str, str]]
-"""The name and the value of each `--set K=V`; K is the name of a mitmproxy option."""
+Settings = Mapping[str, str]
+"""The value of each `--set K=V` by K, the name of a mitmproxy option."""
 
 
 def read_settings(_context: object, _option: object, texts: Sequence[str]) -> Settings:
+    settings: dict[str, str] = {}
     for text in texts:
-        if "=" not in text:
+        name, equals, value = text.partition("=")
+        if not equals:
             raise click.UsageError(f"--set {text!r} has no '=': write --set {text}=VALUE.")
-    return [(name, value) for name, _, value in (text.partition("=") for text in texts)]
+        if name in settings:
+            raise click.UsageError(f"--set {name} is given twice: a list can be in mitmproxy's config.yaml.")
+        settings[name] = value
+    return settings
 
 
 def writable_file(_context: object, option: click.Parameter, text: str | None) -> Path | None:
@@ -46,12 +50,7 @@ SETTINGS = click.option(
     help="An option, such as toolfix_shape=false.",
 )
 PORT = click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    metavar="N",
-    default=DEFAULT_PORT,
-    show_default=True,
-    help="The proxy's port.",
+    "--port", type=click.IntRange(1, 65535), metavar="N", default=8080, show_default=True, help="The proxy's port."
 )
 CONFDIR = click.option(
     "--confdir",
@@ -72,26 +71,21 @@ def policy_from(settings: Settings) -> Policy:
     """The policy from the environment and from `--set`, which wins."""
     try:
         check_variables(os.environ)
-        return make_policy(read_options({**from_environment(os.environ), **dict(settings)}))
+        return make_policy(read_options({**from_environment(os.environ), **settings}))
     except BadOption as bad:
         raise click.UsageError(str(bad)) from None
 
 
 def check_ours(settings: Settings) -> None:
     """Check our own options before a proxy is started with them."""
-    policy_from([setting for setting in settings if is_ours(setting[0])])
+    policy_from({name: value for name, value in settings.items() if is_ours(name)})
 
 
-def unless_set(ours: Mapping[str, str], settings: Settings) -> Settings:
-    """Our settings, but for those that the user sets: mitmproxy accepts each only once."""
-    return [setting for setting in ours.items() if setting[0] not in dict(settings)]
-
-
-def set_arguments(settings: Iterable[tuple[str, str]]) -> list[str]:
+def set_arguments(settings: Settings) -> list[str]:
     """mitmproxy's arguments for these settings."""
-    return [word for name, value in settings for word in ("--set", f"{name}={value}")]
+    return [word for name, value in settings.items() for word in ("--set", f"{name}={value}")]
 
 
 def confdir_of(settings: Settings) -> Path:
     """The directory in which mitmproxy keeps its CA."""
-    return Path(dict(settings).get("confdir", DEFAULT_CONFDIR)).expanduser()
+    return Path(settings.get("confdir", DEFAULT_CONFDIR)).expanduser()

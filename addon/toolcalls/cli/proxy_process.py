@@ -76,16 +76,12 @@ class ProxyProcess:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def start(self) -> ProxyProcess:
         """Start it, and wait until it listens, or not if it is lazy."""
         with listen(self.port) as listener:
             self.port = listener.getsockname()[1]
             wanted = {"arguments": self._arguments, "listener": listener.fileno(), "lazy": self._lazy}
-            self._process = subprocess.Popen(
+            self.process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -108,7 +104,7 @@ class ProxyProcess:
 
     def _hear(self) -> bool:
         """Read the log until mitmproxy listens, or to its end; return whether it listens."""
-        for line in self._process.stdout or ():
+        for line in self.process.stdout or ():
             if line == STARTED:
                 return True
             self._lines.append(line)
@@ -120,23 +116,19 @@ class ProxyProcess:
         """Read the log to its end, and say so if mitmdump ends by itself."""
         listened = not self._lazy or self._hear()
         self._hear()
-        status = self.wait()
+        status = self.process.wait()
         if not self._stopping:
             how = f"signal {-status}" if status < 0 else f"exit status {status}"
             ended = f"the proxy has ended ({how}); the agent's requests will fail from now on."
             remark(ended if listened else ProxyFailed(self.output).message)
 
-    def wait(self, timeout: float | None = None) -> int:
-        """Wait until mitmdump ends by itself; return its exit status."""
-        return self._process.wait(timeout)
-
     def stop(self, *_: object) -> None:
         self._stopping = True
-        self._process.terminate()
+        self.process.terminate()
         try:
-            self.wait(10)
+            self.process.wait(10)
         except subprocess.TimeoutExpired:
-            self._process.kill()
+            self.process.kill()
         if self._reader.is_alive():
             self._reader.join(10)
 

@@ -21,10 +21,7 @@ from . import inputs
 @click.argument("paths", nargs=-1, required=True, metavar="PATH…", type=click.Path(exists=True, path_type=Path))
 @click.option("--check", is_flag=True, help="Exit 1 when anything differs from what was recorded, and show it.")
 @click.option(
-    "--update",
-    "write",
-    is_flag=True,
-    help="Rewrite after.* and request-after.json; calls.json is never touched.",
+    "--update", "write", is_flag=True, help="Rewrite after.* and request-after.json; calls.json is never touched."
 )
 def replay(paths: tuple[Path, ...], check: bool, write: bool) -> None:
     """Run recordings through this version of toolfix.

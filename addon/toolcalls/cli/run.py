@@ -20,6 +20,7 @@ from typing import Any
 import click
 
 from ..proxy import session_summary
+from ..proxy.session_summary import Summary
 from . import environment, inputs, remark, sentence_of
 from .agents import AGENTS
 from .inputs import Settings, spelled
@@ -89,76 +90,72 @@ def run(**given: Any) -> None:
     """
     options = RunOptions(**given)
     environ = environment.original(os.environ)
-    arguments = [*_settings(options), *_way_out(options.reverse, environ)]
+    settings = _settings(options, environment.upstream_proxy(environ))
     for number in _PASSED_ON:
         # Until the command is there to get it: `run` ends then, and removes its folder.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
-            status = _run(options, arguments, environ, Path(folder))
+            status = _run(options, settings, environ, Path(folder))
     except (click.ClickException, OSError) as problem:
         remark(sentence_of(problem))
         status = OUR_OWN_FAULT
     sys.exit(status)
 
 
-def _settings(options: RunOptions) -> list[str]:
-    """mitmdump's arguments for our settings and the user's. Refuses what cannot work, before anything is started."""
+def _settings(options: RunOptions, upstream: environment.Server | None) -> dict[str, str]:
+    """mitmdump's settings: ours, and the user's. Refuses what cannot work, before anything is started."""
     if not options.command:
         raise click.UsageError(spelled("name the command to run: toolfix run -- claude"))
     # click takes the dashes of `--record -- CMD` for the value.
     if options.record in ("", "--"):
         raise click.UsageError("--record needs a directory: write --record recorded -- CMD")
-    mode = dict(options.settings).get("toolfix_mode", "observe")
-    if options.observe and mode != "observe":
-        raise click.UsageError(f"--observe and --set toolfix_mode={mode} contradict each other: leave one out.")
-    named = [value for name, value in options.settings if name == "toolfix_hosts"]
-    ours = {
-        "toolfix_hosts": ",".join([*named, *(f"+{host.lstrip('+')}" for host in options.hosts)]),
-        "toolfix_mode": "observe" if options.observe else "",
-        "termlog_verbosity": "debug" if options.verbose else "",
-    }
-    # Every proxy gets its confdir separately.
-    theirs = [setting for setting in options.settings if setting[0] not in {"confdir", "toolfix_hosts"}]
-    needed = inputs.unless_set({name: value for name, value in ours.items() if value}, theirs)
-    inputs.check_ours([*needed, *theirs])
-    return inputs.set_arguments([*needed, *theirs])
-
-
-def _way_out(reverse: environment.Server | None, environ: Mapping[str, str]) -> list[str]:
-    """mitmdump's arguments for where requests go from the proxy."""
-    upstream = environment.upstream_proxy(environ)
-    if reverse and upstream:
+    if options.reverse and upstream:
         raise click.UsageError(
             f"--reverse cannot go through the proxy {upstream.url} of the environment: unset HTTPS_PROXY first."
         )
-    if reverse:
-        return ["--mode", f"reverse:{reverse.url}"]
-    if not upstream:
-        return []
-    login = ["--set", f"upstream_auth={upstream.login}"] if upstream.login else []
-    return ["--mode", f"upstream:{upstream.url}", "-s", str(CHILD), *login]
+    settings = {}
+    if options.reverse:
+        settings["mode"] = f"reverse:{options.reverse.url}"
+    if upstream:
+        settings["mode"] = f"upstream:{upstream.url}"
+    if upstream and upstream.login:
+        settings["upstream_auth"] = upstream.login
+    if options.verbose:
+        settings["termlog_verbosity"] = "debug"
+    if options.observe:
+        settings["toolfix_mode"] = "observe"
+    settings.update(options.settings)
+    mode = settings.get("toolfix_mode")
+    if options.observe and mode != "observe":
+        raise click.UsageError(f"--observe and --set toolfix_mode={mode} contradict each other: leave one out.")
+    if options.hosts:
+        named = options.settings.get("toolfix_hosts", "")
+        settings["toolfix_hosts"] = ",".join([named, *(f"+{host.lstrip('+')}" for host in options.hosts)]).strip(",")
+    inputs.check_ours(settings)
+    return settings
 
 
-def _run(options: RunOptions, arguments: Sequence[str], environ: Mapping[str, str], folder: Path) -> int:
-    confdir = inputs.confdir_of(options.settings)
+def _run(options: RunOptions, settings: dict[str, str], environ: Mapping[str, str], folder: Path) -> int:
+    confdir = inputs.confdir_of(settings)
+    settings.pop("confdir", None)
     trusted = environment.prepare(folder, environment.ensure_ca(confdir), environ)
+    settings.setdefault("ssl_verify_upstream_trusted_ca", trusted["SSL_CERT_FILE"])
     recorded = Path(options.record or folder / "recorded").absolute()
-    records = bool(options.record or options.report)
-    paths = {"ssl_verify_upstream_trusted_ca": trusted["SSL_CERT_FILE"]}
-    if records:
-        paths["toolfix_record"] = str(recorded)
+    if options.record or options.report:
+        settings.setdefault("toolfix_record", str(recorded))
+    direct = ("-s", str(CHILD)) if settings.get("mode", "").startswith("upstream:") else ()
     # What cannot be checked here must not fail in the middle of the session.
-    unchecked = any(name != "confdir" and not name.startswith("toolfix_") for name, _ in options.settings)
+    unchecked = any(name != "confdir" and not name.startswith("toolfix_") for name in options.settings)
     configured = any((confdir / name).exists() for name in ("config.yaml", "config.yml"))
     proxy = ProxyProcess(
         confdir,
-        [*inputs.set_arguments(inputs.unless_set(paths, options.settings)), *arguments],
+        (*inputs.set_arguments(settings), *direct),
         port=options.port,
         environment={session_summary.VARIABLE: str(folder / "summary")},
         sink=sys.stderr.write if options.verbose else lambda _: None,
-        lazy=not (unchecked or configured or records or options.verbose),
+        lazy=not (unchecked or configured or options.record or options.report or options.verbose),
     )
     with proxy:
         if options.reverse:
@@ -175,11 +172,18 @@ def _run(options: RunOptions, arguments: Sequence[str], environ: Mapping[str, st
 # What the user is told
 
 
-def _tell(
-    session: session_summary.Summary, options: RunOptions, recorded: Path, changes: environment.Changes
-) -> None:
+def _tell(session: Summary, options: RunOptions, recorded: Path, changes: environment.Changes) -> None:
     """Say what was mended, or why there was no answer, and where the report and the recordings are."""
-    places = _write_report(recorded, options.report) if options.report else []
+    places = []
+    if options.report:
+        # Loaded here, because it imports the engine, which `run` does not need otherwise.
+        from ..recording.report import write_report
+
+        try:
+            write_report(recorded, options.report)
+            places.append(f"report at {options.report}")
+        except Exception as error:  # A failed report must not change the exit status of the command.
+            remark(f"the report {options.report} could not be written ({error}).")
     if options.record:
         places.append(f"recorded in {recorded}" if session.answers else "nothing was recorded")
     sentences = session.warnings[:SHOWN_SENTENCES]
@@ -196,25 +200,16 @@ def _tell(
                 return
         elif not (session.warnings or options.reverse):
             sentences += _bypasses(options.command[0], changes)
-    for sentence in (*sentences, ": ".join(filter(None, (summary, ", ".join(places))))):
+    if places:
+        summary += f": {', '.join(places)}"
+    for sentence in (*sentences, summary):
         remark(sentence)
-
-
-def _write_report(recorded: Path, report: Path) -> list[str]:
-    # Loaded here, because it imports the engine, which `run` does not need otherwise.
-    from ..recording.report import write_report
-
-    try:
-        write_report(recorded, report)
-    except Exception as error:  # A failed report must not change the exit status of the command.
-        remark(f"the report {report} could not be written ({error}).")
-        return []
-    return [f"report at {report}"]
 
 
 def _bypasses(command: str, changes: environment.Changes) -> list[str]:
     """How the command may have bypassed the proxy."""
-    for name in filter(changes.get, environment.NO_PROXY):
+    name = next(filter(changes.get, environment.NO_PROXY), "")
+    if name:
         return [f"{name} has {changes[name]}: clients bypass the proxy there. Take out what has a model behind it."]
     known = AGENTS.get(Path(command).stem)
     return [f"{known.name} {known.bypass}. This works: {spelled(known.works)}"] if known and known.bypass else []
@@ -267,7 +262,6 @@ def _terminal_is_ours() -> bool:
 # The proxy alone
 
 WRONG_USAGE = 2
-_NO_PORT = re.compile(r"\('[^'\s]{1,64}', (\d{1,5})[\d, ]{0,16}\): .{0,20}(address already in use|permission denied)")
 _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
@@ -291,7 +285,7 @@ def proxy(port: int | None, settings: Settings, verbose: bool, options: tuple[st
     sys.argv[0] = "toolfix proxy"
     from mitmproxy.tools.main import mitmdump
 
-    hint = _Hint(dict(settings).get("confdir", ""))
+    hint = _Hint(settings.get("confdir", ""))
     logging.getLogger().addHandler(hint)
     with tempfile.TemporaryDirectory(prefix="toolfix-", ignore_cleanup_errors=True) as folder:
         summary = Path(folder) / "summary"
@@ -322,7 +316,7 @@ def _proxy_arguments(port: int | None, settings: Settings, verbose: bool, option
     else:
         # Do not log every connection that opens or closes.
         logging.getLogger("mitmproxy.proxy.server").setLevel(logging.WARNING)
-    needed = inputs.set_arguments([*inputs.unless_set(ours, settings), *settings])
+    needed = inputs.set_arguments({**ours, **settings})
     return ["--listen-host", "127.0.0.1", "-s", str(SCRIPT), *needed, *quiet]
 
 
@@ -337,8 +331,6 @@ class _Hint(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         self.silent = False
         said = record.getMessage()
-        if found := _NO_PORT.search(said):
-            remark(f"port {found[1]} cannot be used ({found[2]}): name another with --port.")
         if found := _LISTENING.search(said):
             port = found[1]
             options = f"{'' if port == '8080' else f' --port {port}'}{self._confdir}"

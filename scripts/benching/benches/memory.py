@@ -30,9 +30,9 @@ async def opened(proxy: ProxyProcess, url: str, warm: int, count: int) -> float:
     """The bytes that each of `count` open streams needs after a few events, while nothing more arrives."""
     asked = request("chat")
     writers = [(await ask(proxy.port, url, asked))[1] for _ in range(warm)]
-    before = memory(proxy.pid, "RssAnon")
+    before = memory(proxy.process.pid, "RssAnon")
     writers += [(await ask(proxy.port, url, asked))[1] for _ in range(count)]
-    after = memory(proxy.pid, "RssAnon")
+    after = memory(proxy.process.pid, "RssAnon")
     for writer in writers:
         writer.close()
     return (after - before) / count
@@ -40,9 +40,9 @@ async def opened(proxy: ProxyProcess, url: str, warm: int, count: int) -> float:
 
 def peak(proxy: ProxyProcess, url: str) -> int:
     """By how much the memory of the proxy rises at most while one answer passes."""
-    before = memory(proxy.pid, "VmHWM")
+    before = memory(proxy.process.pid, "VmHWM")
     asyncio.run(fetch(proxy.port, url, request("chat")))
-    return memory(proxy.pid, "VmHWM") - before
+    return memory(proxy.process.pid, "VmHWM") - before
 
 
 def run(quick: bool = False) -> list[Row]:

@@ -46,7 +46,7 @@ class Taken(NamedTuple):
 
 
 async def streams(proxy: ProxyProcess, upstream: str, request: bytes, expected: bytes, count: int) -> Taken:
-    spent = processor_seconds(proxy.pid)
+    spent = processor_seconds(proxy.process.pid)
     started = time.perf_counter()
     url = f"{upstream}/v1/chat/completions"
     answers = await asyncio.gather(*(fetch(proxy.port, url, request) for _ in range(count)))
@@ -54,7 +54,7 @@ async def streams(proxy: ProxyProcess, upstream: str, request: bytes, expected: 
     if any(body != expected for body, _ in answers):
         raise RuntimeError("an answer is not the one that the upstream sent")
     firsts = [first for _, first in answers]
-    return Taken(whole, statistics.median(firsts), processor_seconds(proxy.pid) - spent)
+    return Taken(whole, statistics.median(firsts), processor_seconds(proxy.process.pid) - spent)
 
 
 def run(quick: bool = False) -> list[Row]:
