@@ -76,7 +76,8 @@ def start(confdir: Path, trusting: tuple[str, ...], proxy: ProxyProcess) -> Iter
     def start(*arguments: str, **more: Any) -> ProxyProcess:
         # An option that is set twice is an error of mitmproxy's.
         named = any(word.startswith("toolfix_metrics=") for word in arguments)
-        metrics = () if named else ("--set", "toolfix_metrics=loopback")
+        ours = more.get("script", "toolfix.py") is not None
+        metrics = ("--set", "toolfix_metrics=loopback") if ours and not named else ()
         process = ProxyProcess(confdir, (*metrics, *trusting, *arguments), **more)
         process.start()
         started.append(process)

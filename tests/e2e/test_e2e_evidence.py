@@ -69,7 +69,7 @@ def test_a_proxy_that_is_stopped_in_mid_flow_records_that_and_a_killed_one_leave
             nonlocal ended
             if not ended:
                 ended = True
-                os.kill(process.pid, how)
+                os.kill(process.process.pid, how)
 
         received = clients.fetch(f"{upstream.url}/stalled{CHAT}", process, on_chunk=end)
         stalled.over = True

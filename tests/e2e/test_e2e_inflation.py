@@ -29,7 +29,7 @@ MOST_MIB = 400
 
 def peak_mib(process: ProxyProcess) -> float:
     """The most memory that the process has had; 0 where the system does not tell that of another process."""
-    status = Path(f"/proc/{process.pid}/status")
+    status = Path(f"/proc/{process.process.pid}/status")
     return int(status.read_text().partition("VmHWM:")[2].split()[0]) / 1024 if status.exists() else 0.0
 
 

@@ -145,91 +145,61 @@ max_context_size = 100000
 """
 
 _ROWS = (
-    Agent(
-        "Claude Code", "claude", _NPM + "@anthropic-ai/claude-code", "messages",
+    Agent("Claude Code", "claude", _NPM + "@anthropic-ai/claude-code", "messages",
         f"-p {PROMPT} --model claude-sonnet-4-5 --dangerously-skip-permissions",
         {
             "ANTHROPIC_BASE_URL": URL, "ANTHROPIC_API_KEY": KEY, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1", "IS_SANDBOX": "1",
-        },
-    ),
-    Agent(
-        "Codex", "codex", _NPM + "@openai/codex", "responses",
+        }),
+    Agent("Codex", "codex", _NPM + "@openai/codex", "responses",
         f"exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox {PROMPT}",
-        {"LOCAL_API_KEY": KEY}, {".codex/config.toml": _CODEX},
-    ),
-    Agent(
-        "opencode", "opencode", _NPM + "opencode-ai", "chat", f"run -m local/{MODEL} {PROMPT}",
+        {"LOCAL_API_KEY": KEY}, {".codex/config.toml": _CODEX}),
+    Agent("opencode", "opencode", _NPM + "opencode-ai", "chat", f"run -m local/{MODEL} {PROMPT}",
         {
             "OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
         },
-        {".config/opencode/opencode.json": _OPENCODE},
-    ),
-    Agent(
-        "qwen-code", "qwen", _NPM + "@qwen-code/qwen-code", "chat", f"--yolo --auth-type openai -p {PROMPT}",
+        {".config/opencode/opencode.json": _OPENCODE}),
+    Agent("qwen-code", "qwen", _NPM + "@qwen-code/qwen-code", "chat", f"--yolo --auth-type openai -p {PROMPT}",
         {"OPENAI_BASE_URL": _V1, "OPENAI_API_KEY": KEY, "OPENAI_MODEL": MODEL},
-        {".qwen/settings.json": _QWEN},
-    ),
-    Agent(
-        "Gemini CLI", "gemini", _NPM + "@google/gemini-cli", "gemini", f"--yolo -p {PROMPT}",
+        {".qwen/settings.json": _QWEN}),
+    Agent("Gemini CLI", "gemini", _NPM + "@google/gemini-cli", "gemini", f"--yolo -p {PROMPT}",
         {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": URL, "GEMINI_CLI_TRUST_WORKSPACE": "true"},
-        {".gemini/settings.json": _GEMINI},
-    ),
-    Agent(
-        "pi", "pi", _NPM + "@mariozechner/pi-coding-agent", "chat", f"--provider local --model {MODEL} -p {PROMPT}",
-        {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}, {".pi/agent/models.json": _PI},
-    ),
-    Agent(
-        "aider", "aider", "pipx install aider-chat", "chat",
+        {".gemini/settings.json": _GEMINI}),
+    Agent("pi", "pi", _NPM + "@mariozechner/pi-coding-agent", "chat", f"--provider local --model {MODEL} -p {PROMPT}",
+        {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}, {".pi/agent/models.json": _PI}),
+    Agent("aider", "aider", "pipx install aider-chat", "chat",
         f"--model openai/{MODEL} --no-git --no-check-update --yes-always --no-show-model-warnings --message {PROMPT}",
-        {"OPENAI_API_BASE": _V1, "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false"},
-    ),
-    Agent(
-        "Copilot CLI", "copilot", _NPM + "@github/copilot", "chat", f"-p {PROMPT} --allow-all-tools --no-auto-update",
-        {"COPILOT_PROVIDER_BASE_URL": _V1, "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": MODEL},
-    ),
-    Agent(
-        "Continue", "cn", _NPM + "@continuedev/cli", "chat", f"--config ../.continue/config.yaml --auto -p {PROMPT}",
-        {"CONTINUE_TELEMETRY_ENABLED": "0"}, {".continue/config.yaml": _CONTINUE},
-    ),
-    Agent(
-        "Kilo", "kilo", _NPM + "@kilocode/cli", "chat", f"run --auto -m local/{MODEL} {PROMPT}",
-        {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1"}, {".config/kilo/kilo.json": _OPENCODE},
-    ),
-    Agent(
-        "Cline", "cline", _NPM + "cline", "chat",
+        {"OPENAI_API_BASE": _V1, "OPENAI_API_KEY": KEY, "AIDER_ANALYTICS": "false"}),
+    Agent("Copilot CLI", "copilot", _NPM + "@github/copilot", "chat",
+        f"-p {PROMPT} --allow-all-tools --no-auto-update",
+        {"COPILOT_PROVIDER_BASE_URL": _V1, "COPILOT_PROVIDER_API_KEY": KEY, "COPILOT_MODEL": MODEL}),
+    Agent("Continue", "cn", _NPM + "@continuedev/cli", "chat",
+        f"--config ../.continue/config.yaml --auto -p {PROMPT}",
+        {"CONTINUE_TELEMETRY_ENABLED": "0"}, {".continue/config.yaml": _CONTINUE}),
+    Agent("Kilo", "kilo", _NPM + "@kilocode/cli", "chat", f"run --auto -m local/{MODEL} {PROMPT}",
+        {"KILO_DISABLE_AUTOUPDATE": "1", "KILO_DISABLE_MODELS_FETCH": "1"}, {".config/kilo/kilo.json": _OPENCODE}),
+    Agent("Cline", "cline", _NPM + "cline", "chat",
         f"--auto-approve true --provider openai-compatible --model {MODEL} {PROMPT}",
-        files={".cline/data/settings/providers.json": _CLINE},
-    ),
-    Agent(
-        "Droid", "droid", _NPM + "droid", "chat", f"exec --skip-permissions-unsafe -m custom:{MODEL}-0 {PROMPT}",
-        {"FACTORY_API_KEY": f"fk-{KEY}"}, {".factory/settings.json": _DROID},
-    ),
-    Agent(
-        "Mistral Vibe", "vibe", "uv tool install mistral-vibe", "chat", f"--auto-approve --prompt {PROMPT}",
-        {"LOCAL_API_KEY": KEY, "MISTRAL_API_KEY": KEY}, {".vibe/config.toml": _VIBE},
-    ),
-    Agent(
-        "grok-cli", "grok", _NPM + "@vibe-kit/grok-cli", "chat", f"-p {PROMPT}",
+        files={".cline/data/settings/providers.json": _CLINE}),
+    Agent("Droid", "droid", _NPM + "droid", "chat", f"exec --skip-permissions-unsafe -m custom:{MODEL}-0 {PROMPT}",
+        {"FACTORY_API_KEY": f"fk-{KEY}"}, {".factory/settings.json": _DROID}),
+    Agent("Mistral Vibe", "vibe", "uv tool install mistral-vibe", "chat", f"--auto-approve --prompt {PROMPT}",
+        {"LOCAL_API_KEY": KEY, "MISTRAL_API_KEY": KEY}, {".vibe/config.toml": _VIBE}),
+    Agent("grok-cli", "grok", _NPM + "@vibe-kit/grok-cli", "chat", f"-p {PROMPT}",
         {"GROK_API_KEY": KEY, "GROK_BASE_URL": _V1, "GROK_MODEL": MODEL},
         bypass="ignores proxies on Node 20",
-        works="toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'",
-    ),
-    Agent(
-        "kimi-code", "kimi", _NPM + "@moonshot-ai/kimi-code", "chat", f"-p {PROMPT}",
+        works="toolfix run --reverse https://api.x.ai/v1 -- sh -c 'GROK_BASE_URL=$OPENAI_BASE_URL grok'"),
+    Agent("kimi-code", "kimi", _NPM + "@moonshot-ai/kimi-code", "chat", f"-p {PROMPT}",
         files={".kimi-code/config.toml": _KIMI},
         bypass="bypasses the proxy for servers on this machine",
         works=(
             "toolfix run --reverse http://localhost:8000 --port 8081 -- kimi "
             '(with base_url = "http://127.0.0.1:8081/v1" in ~/.kimi-code/config.toml)'
-        ),
-    ),
-    Agent(
-        "Claude Code Router", "ccr", _NPM + "@musistudio/claude-code-router", "messages",
+        )),
+    Agent("Claude Code Router", "ccr", _NPM + "@musistudio/claude-code-router", "messages",
         bypass="sets NO_PROXY for the agent that it starts",
-        works='eval "$(ccr activate)" && toolfix run -- claude',
-    ),
+        works='eval "$(ccr activate)" && toolfix run -- claude'),
 )  # fmt: skip
 
 AGENTS = {agent.binary: agent for agent in _ROWS}

@@ -8,7 +8,6 @@ mitmproxy's CA (see `demo.py`).
 from __future__ import annotations
 
 import contextlib
-import http.client
 import importlib.metadata
 import os
 import platform
@@ -35,7 +34,7 @@ from .. import policy
 from ..shown import LINE, shown_lines
 from . import environment, inputs, sentence_of
 from .agents import AGENTS, Agent
-from .demo import Upstream, ask
+from .demo import Upstream
 from .proxy_process import ProxyProcess, listen
 
 _WORDS = b'{"error":{"type":"invalid_request_error","message":"this was a probe of toolfix doctor"}}'
@@ -44,8 +43,6 @@ _REFUSAL = 400, "application/json", [_WORDS]
 _KEPT = ("PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "USER", "SHELL")
 """The variables of the user that an agent gets; others could lead it to the user's own files or accounts."""
 _COLOURS = {"ok": "green", "note": "yellow", "wrong": "red"}
-_EXPIRES_SOON = 30
-"""The days before its end at which a CA expires soon."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -118,7 +115,7 @@ def ca(confdir: Path) -> Finding:
     except ValueError:
         return Finding("wrong", f"{file} is not a certificate", again)
     days = (ends - datetime.now(UTC)).days
-    if days < _EXPIRES_SOON:
+    if days < 30:
         words = "has expired" if days < 0 else f"expires in {days} days"
         return Finding("wrong" if days < 0 else "note", f"mitmproxy's CA in {confdir} {words}", again)
     return Finding("ok", f"CA {file}, valid for {days} days")
@@ -127,16 +124,13 @@ def ca(confdir: Path) -> Finding:
 def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Found:
     """The port, and whether this shell uses the proxy there for everything."""
     taken = _listens(f"http://127.0.0.1:{port}")
-    if environ.get("HTTPS_PROXY", "").rstrip("/") == f"http://127.0.0.1:{port}":
-        uses = f"this shell uses the proxy on port {port}"
-        if taken:
-            yield Finding("ok", f"{uses}, and something listens there")
-        else:
-            start = f"toolfix proxy -p {port}   (in another terminal)"
-            yield Finding("wrong", f"{uses}, but nothing listens there", start)
-        for name in filter(environ.get, environment.NO_PROXY):
-            bypassed = f"{name} has {environ[name]}: requests there silently bypass the proxy"
-            yield Finding("wrong", bypassed, f"unset {name}")
+    uses = f"this shell uses the proxy on port {port}"
+    used = environ.get("HTTPS_PROXY", "").rstrip("/") == f"http://127.0.0.1:{port}"
+    if used and taken:
+        yield Finding("ok", f"{uses}, and something listens there")
+    elif used:
+        start = f"toolfix proxy -p {port}   (in another terminal)"
+        yield Finding("wrong", f"{uses}, but nothing listens there", start)
     elif taken:
         with listen(0) as unused:
             free = unused.getsockname()[1]
@@ -144,6 +138,9 @@ def port_of_the_proxy(port: int, environ: Mapping[str, str]) -> Found:
         yield Finding("note", what, f'toolfix proxy -p {free}   and   eval "$(toolfix env --port {free})"')
     else:
         yield Finding("ok", f"port {port} is free for toolfix proxy")
+    for name in filter(environ.get, environment.NO_PROXY if used else ()):
+        bypassed = f"{name} has {environ[name]}: requests there silently bypass the proxy"
+        yield Finding("wrong", bypassed, f"unset {name}")
 
 
 def _listens(url: str) -> bool:
@@ -186,11 +183,6 @@ def _probes(wanted: Sequence[Agent], environ: Mapping[str, str], confdir: Path, 
         with tempfile.TemporaryDirectory(prefix="toolfix-doctor-", ignore_cleanup_errors=True) as folder:
             trusted = environment.prepare(Path(folder), environment.ensure_ca(confdir), before)
             with Upstream(lambda _: _REFUSAL) as upstream, ProxyProcess(confdir, upstream.for_proxy) as proxy:
-                try:
-                    ask(proxy, f"{upstream.url}/v1/chat/completions", b"{}")
-                    yield Finding("ok", "a request of our own over TLS came through the proxy")
-                except (OSError, http.client.HTTPException) as error:
-                    yield Finding("wrong", f"a request through the proxy fails ({error})", "toolfix demo")
                 kept = {name: before[name] for name in _KEPT if name in before}
                 clean = environment.applied(kept, environment.for_proxy(before, proxy.url, trusted))
                 for agent in wanted:

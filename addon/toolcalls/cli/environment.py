@@ -36,19 +36,21 @@ BEFORE = "TOOLFIX_ENV_BEFORE"
 """The variable with the values before `toolfix env`, as JSON, so that they can be restored, and so that ours are not
 mistaken for the user's."""
 
-VARIABLES = (*PROXY_VARIABLES, *ALL_PROXY, *NO_PROXY, *CA_VARIABLES, "NODE_USE_ENV_PROXY")
-
 Changes = dict[str, str | None]
 """The new value of each variable; None if it is to be unset."""
 
 
+def put_back(environ: Mapping[str, str]) -> Changes:
+    """What undoes `eval "$(toolfix env)"`."""
+    try:
+        return {**json.loads(environ.get(BEFORE, "{}")), BEFORE: None}
+    except (ValueError, TypeError):
+        return {BEFORE: None}
+
+
 def original(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment as it was before `eval "$(toolfix env)"`."""
-    try:
-        before = dict(json.loads(environ.get(BEFORE, "{}")))
-    except (ValueError, TypeError):
-        before = {}
-    return applied(environ, {BEFORE: None, **before})
+    return applied(environ, put_back(environ))
 
 
 def for_proxy(environ: Mapping[str, str], proxy_url: str, trusted: Mapping[str, str]) -> Changes:
@@ -235,14 +237,12 @@ def env(shell: str | None, port: int, confdir: Path, unset: bool) -> None:
 
     Start the proxy itself with: toolfix proxy
     """
-    before = original(os.environ)
-    if unset:
-        changes: Changes = {name: before.get(name) if BEFORE in os.environ else None for name in VARIABLES}
-        changes[BEFORE] = None
-    else:
+    changes = put_back(os.environ)
+    if not unset:
+        before = original(os.environ)
         trusted = prepare(confdir, ensure_ca(confdir), before)
         changes = for_proxy(before, f"http://127.0.0.1:{port}", trusted)
-        changes[BEFORE] = json.dumps({name: before.get(name) for name in VARIABLES})
+        changes[BEFORE] = json.dumps({name: before.get(name) for name in changes})
     fish = (shell or Path(os.environ.get("SHELL", "")).name) == "fish"
     for name, value in changes.items():
         if value is None:

@@ -57,7 +57,9 @@ class ProxyProcess:
         sink: Callable[[str], object] | None = None,
         lazy: bool = False,
     ) -> None:
-        self._command = [sys.executable, "-P", str(CHILD), "--set", f"confdir={confdir}"]
+        # Some modes listen to UDP too.
+        own = ("--set", f"confdir={confdir}", "--listen-host", "127.0.0.1", "--listen-port", "0")
+        self._command = [sys.executable, "-P", str(CHILD), *own]
         self._arguments = [*(("-s", str(script)) if script else ()), *arguments]
         self._environment = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
         self._sink = sink

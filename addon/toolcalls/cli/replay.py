@@ -14,7 +14,7 @@ from ..recording.replay import Replayed, summary, update
 from ..recording.replay import replay as replay_one
 from ..recording.report import page
 from ..shown import LINE, shown, shown_lines
-from . import inputs
+from . import inputs, remark
 
 
 @click.command()
@@ -93,7 +93,7 @@ def report(directory: Path, output: Path) -> None:
     number = len(_found(directory))
     text = page(directory, skipped.append)
     for sentence in skipped:
-        click.echo(f"left out: {shown_lines(sentence, LINE)}", err=True)
+        remark(f"left out: {sentence}")
     number -= len(skipped)
     if not number:
         raise click.ClickException(f"nothing at {str(directory)!r} can be read, so {output} was not written.")

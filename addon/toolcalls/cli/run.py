@@ -57,16 +57,10 @@ class RunOptions:
 
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option(
-    "--record",
-    type=click.Path(file_okay=False),
-    metavar="DIR",
-    help="Record every answer, before and after, into this directory.",
+    "--record", type=click.Path(file_okay=False), metavar="DIR", help="Record every answer, before and after, there."
 )
 @click.option(
-    "--report",
-    metavar="FILE.html",
-    callback=inputs.writable_file,
-    help="Write one page about every call when the command ends.",
+    "--report", metavar="FILE.html", callback=inputs.writable_file, help="Write one page about every call at the end."
 )
 @click.option("--observe", is_flag=True, help="Change nothing, and report what would have been mended.")
 @click.option("--host", "hosts", multiple=True, metavar="HOST", help="Another LLM host to intercept.")
