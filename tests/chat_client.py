@@ -27,9 +27,8 @@ class Held:
 
 
 def events(body: bytes) -> list[str]:
-    end = sse.end_of_last_event(body)
-    complete, rest = (body[:end], body[end:]) if end > 0 else (b"", body)
-    raws = [*(sse.split(complete) if complete else []), *([rest] if rest else [])]
+    complete, end = sse.cut(body)
+    raws = [*complete, body[max(end, 0) :]]
     return [data for raw in raws if (data := sse.read_event(raw).data) is not None]
 
 

@@ -225,7 +225,7 @@ def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(known: bool, monkeyp
     body = b'data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n'
     answer = Response("chat")
     out = answer.feed(body) if known else []
-    broken = SSE._replace(end_of_last_event=fails)
+    broken = SSE._replace(cut=fails)
     monkeypatch.setattr(answer, "_framing", broken)
     monkeypatch.setattr(body_module, "SSE", broken)
     out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]

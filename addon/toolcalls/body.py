@@ -173,10 +173,7 @@ class Body:
         try:
             if self._kind != "events":
                 self._kind = self._kind_now()
-            events: list[bytes] = []
-            end = self._framing.end_of_last_event(block, self._looked) if self._kind == "events" else 0
-            if end > 0:
-                events = self._framing.split(bytes(block[:end]))
+            events, end = self._framing.cut(block, self._looked) if self._kind == "events" else ([], 0)
             # A blank line has at most four bytes, and three of them may have arrived.
             self._looked = max(0, len(block) - 3) if end < 0 else 0
         except Exception as error:
@@ -270,7 +267,7 @@ class Body:
     def _end(self, rest: bytes) -> list[bytes]:
         """The upstream has ended, perhaps without the end of its last event."""
         protocol, framing, out = self._protocol, self._framing, list[bytes]()
-        idle = framing is SSE and sse.has_only_comments(rest)
+        idle = framing is SSE and sse.COMMENTS.fullmatch(rest.removeprefix(sse.BOM)) is not None
         if rest and framing is not SSE:
             out = self._event(rest)
         elif rest and not idle:

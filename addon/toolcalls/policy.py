@@ -85,8 +85,9 @@ _ON, _OFF = {"true", "1", "yes", "on"}, {"false", "0", "no", "off"}
 _SWITCH = dict.fromkeys(_ON, True) | dict.fromkeys(_OFF, False)
 
 
-def _one_of(words: Mapping[str, Any], *named: str) -> Callable[[str], Any]:
-    """Reads one of these words; `named`: those that the message names."""
+def _choice(*named: str, **meant: Any) -> Callable[[str], Any]:
+    """Reads one of these words. `meant`: what some of them mean, and others that the message does not name."""
+    words: dict[str, Any] = dict(zip(named, named, strict=True)) | meant
 
     def read(text: str) -> Any:
         word = text.strip().lower()
@@ -97,14 +98,9 @@ def _one_of(words: Mapping[str, Any], *named: str) -> Callable[[str], Any]:
     return read
 
 
-def _choice(*allowed: str) -> Callable[[str], Any]:
-    return _one_of({word: word for word in allowed}, *allowed)
-
-
-_switch = _one_of(_SWITCH, "true", "false")
-_switch_or_auto = _one_of(_SWITCH | {"auto": "auto"}, "auto", "true", "false")
-_TEXT_CALLS = ("native", "whole", "off")
-_text_calls = _one_of({word: word for word in _TEXT_CALLS} | {"true": "native", "false": "off"}, *_TEXT_CALLS)
+_switch = _choice("true", "false", **_SWITCH)
+_switch_or_auto = _choice("auto", "true", "false", **_SWITCH)
+_text_calls = _choice("native", "whole", "off", true="native", false="off")
 """It was a switch once."""
 
 

@@ -14,7 +14,7 @@ Call = tuple[Any, Any]
 
 def data_of(body: bytes) -> list[str]:
     """The data of each event that has data."""
-    end = max(0, sse.end_of_last_event(body))
+    end = max(0, sse.cut(body)[1])
     raws = [*(sse.split(body[:end]) if end else []), *([body[end:]] if body[end:] else [])]
     return [data for raw in raws if (data := sse.read_event(raw).data) is not None]
 

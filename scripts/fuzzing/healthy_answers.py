@@ -169,7 +169,7 @@ def compare_broken(protocol: str, body: bytes, out: bytes) -> None:
 
 def _up_to(body: bytes, size: int, protocol: str) -> bytes:
     """The beginning of a stream that breaks in the middle of an event, or behind it."""
-    end = body.rfind(b"\n", 0, size) + 1 if protocol == "ollama" else max(sse.end_of_last_event(body[:size]), 0)
+    end = body.rfind(b"\n", 0, size) + 1 if protocol == "ollama" else max(sse.cut(body[:size])[1], 0)
     try:
         json.loads(body[end:size] if protocol == "ollama" else sse.read_event(body[end:size]).data or "")
     except ValueError:
@@ -179,7 +179,7 @@ def _up_to(body: bytes, size: int, protocol: str) -> bytes:
 
 def _whole_events(body: bytes, protocol: str) -> bytes:
     """The events that arrived whole: half an event is read by no client."""
-    return body[: body.rfind(b"\n") + 1 if protocol == "ollama" else max(sse.end_of_last_event(body), 0)]
+    return body[: body.rfind(b"\n") + 1 if protocol == "ollama" else max(sse.cut(body)[1], 0)]
 
 
 def difference(one: Any, other: Any) -> str:

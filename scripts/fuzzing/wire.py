@@ -46,7 +46,7 @@ def check(data: bytes) -> None:
 
 
 def _framing(data: bytes) -> None:
-    end = max(0, sse.end_of_last_event(data))
+    end = max(0, sse.cut(data)[1])
     raws = sse.split(data[:end]) if end else []
     need(b"".join(raws) == data[:end], "bytes were lost")
     if sse.BOM in data[1:]:
@@ -81,7 +81,7 @@ def _passes(data: bytes, chance: random.Random) -> None:
 
     This does not hold for data that is not JSON: it may be mended, and an event without data breaks some clients.
     """
-    whole = data[: max(0, sse.end_of_last_event(data))]
+    whole = data[: max(0, sse.cut(data)[1])]
     quiet = whole.replace(b"tool", b"t00l").replace(b"function", b"f_nction")
     sound = is_sound(quiet)
     for pieces in ([quiet], cuts(quiet, chance)):

@@ -204,9 +204,8 @@ STREAMS = [(protocol, kind) for protocol in PROTOCOLS for kind in KINDS]
 
 def _objects(body: bytes) -> list[Json]:
     """The complete events up to the last one: a client throws away what no blank line has ended, and then stops."""
-    end = sse.end_of_last_event(body)
     objects: list[Json] = []
-    for raw in sse.split(body[:end]) if end > 0 else []:
+    for raw in sse.cut(body)[0]:
         data = sse.read_event(raw).data
         if data == "[DONE]" or (objects and objects[-1].get("type") in _LAST):
             break

@@ -49,7 +49,7 @@ def test_the_last_event_without_its_blank_line_is_ended(protocol: Protocol, said
         assert run(protocol, said, healthy.rstrip() + tail).endswith((b"\n\n", b"\r\n\n"))
         return
     out = run(protocol, said, healthy.rstrip() + tail)
-    assert sse.end_of_last_event(out) == len(out)
+    assert sse.cut(out)[1] == len(out)
     assert protocol.read(out) == protocol.read(run(protocol, said, healthy))
 
 

@@ -31,11 +31,10 @@ def cut_into_events(pieces: list[bytes]) -> list[bytes]:
     rest, searched = bytearray(), 0
     for piece in pieces:
         rest += piece
-        end = sse.end_of_last_event(rest, searched)
+        complete, end = sse.cut(rest, searched)
         searched = max(0, len(rest) - 3) if end < 0 else 0
-        if end > 0:
-            events += sse.split(bytes(rest[:end]))
-            del rest[:end]
+        events += complete
+        del rest[: max(end, 0)]
     return [*events, bytes(rest)] if rest else events
 
 
@@ -87,7 +86,7 @@ def test_whatever_the_line_ends_a_block_ends_with_its_last_blank_line(parts: lis
     # After an LF a CR is half of a CRLF: without its LF the event is not complete.
     most = len(block) - block.endswith(b"\n\r")
     ends = [match.end() for match in BLANK_LINE.finditer(block)]
-    assert sse.end_of_last_event(block) == max((end for end in ends if end <= most), default=-1)
+    assert sse.cut(block)[1] == max((end for end in ends if end <= most), default=-1)
 
 
 @given(LINES)
@@ -100,7 +99,7 @@ def test_whatever_the_line_ends_a_block_is_cut_behind_each_blank_line(parts: lis
 @pytest.mark.parametrize("run", range(2, 9))
 def test_of_a_run_of_line_feeds_the_odd_one_belongs_to_the_next_event(run: int) -> None:
     body = b"data: a" + b"\n" * run
-    assert sse.end_of_last_event(body) == len(body) - run % 2
+    assert sse.cut(body)[1] == len(body) - run % 2
 
 
 def test_a_lone_surrogate_is_written_as_its_escape() -> None:

@@ -11,7 +11,6 @@ passes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal
 
@@ -125,11 +124,6 @@ class Zai(Protocol):
         parts = self._taken([*new, *self._calls(broken_off=broken_off), stop])
         return [*parts, *self._closed(finish, failed=broken_off)]
 
-    def _taken(self, parts: Sequence[Part]) -> list[Part]:
-        """What goes now: no text behind a call, with `toolfix_null_content`."""
-        silent = self._policy.null_content and self._has_calls
-        return super()._taken([part for part in parts if not (silent and isinstance(part, Text))])
-
     # One event
 
     def _read(self, event: Json) -> list[Part]:
@@ -213,13 +207,15 @@ class Zai(Protocol):
         return self._new_parts()
 
     def _new_parts(self) -> list[Part]:
-        """The parts of what is new in the document, up to the null patch that ends the turn."""
+        """The parts of what is new in the document, up to the null patch that ends the turn: no text behind a call,
+        with `toolfix_null_content`."""
         parts: list[Part] = []
         document, ends = self._document, self._policy.zai_after_null == "cut"
         new, document.new = document.new, []
+        silent = self._policy.null_content and self._has_calls
         for one in new if self._blocks_of_turn is None else ():
             if not isinstance(one, Block):
-                parts.append(one)
+                parts += [] if silent and isinstance(one, Text) else [one]
             elif not self._is_clients(one.name, one.result):
                 parts.append(Other())
             elif one.result is None and ends:

@@ -21,10 +21,8 @@ _TYPE_FIRST = re.compile(r'\s*+\{\s*+"type"\s*+:\s*+"([^"\\]*+)"')
 class Framing(NamedTuple):
     """The functions of one framing."""
 
-    end_of_last_event: Callable[[bytes | bytearray, int], int]
-    """The offset after the last complete event of a block, searched from an offset; -1 if there is none."""
-    split: Callable[[bytes], list[bytes]]
-    """Cut a block of complete events into their bytes."""
+    cut: Callable[[bytes | bytearray, int], tuple[list[bytes], int]]
+    """The complete events that a block begins with, and the offset after them; -1 if none ends behind an offset."""
     read_event: Callable[[bytes], Event]
     ended: Callable[[bytes], bytes]
     """Completes an event whose end the stream did not send."""
@@ -34,11 +32,10 @@ class Framing(NamedTuple):
     """Whether every chunk is one event: then no ends are searched for, and every body is a stream."""
 
 
-def _lines_of(block: bytes) -> list[bytes]:
-    """The lines of a block, each with its line end: an LF, because a CR alone ends no line of JSON."""
-    *lines, last = block.split(b"\n")
-    lines = [line + b"\n" for line in lines]
-    return [*lines, last] if last else lines
+def _cut_lines(block: bytes | bytearray, start: int) -> tuple[list[bytes], int]:
+    """The lines, each with its line end: an LF, because a CR alone ends no line of JSON."""
+    end = block.rfind(b"\n", start) + 1
+    return [line + b"\n" for line in bytes(block[:end]).split(b"\n")[:-1]], end or -1
 
 
 def _read_line(raw: bytes) -> Event:
@@ -76,14 +73,8 @@ def write_message(data: str, kind: str = "") -> bytes:
     return data.encode("utf-8", "backslashreplace")
 
 
-SSE: Final = Framing(sse.end_of_last_event, sse.split, sse.read_event, sse.ended, sse.write)
-NDJSON: Final = Framing(
-    lambda block, start: block.rfind(b"\n", start) + 1 or -1,
-    _lines_of,
-    _read_line,
-    lambda raw: raw if raw.endswith(b"\n") else raw + b"\n",
-    _write_line,
-)
+SSE: Final = Framing(sse.cut, sse.read_event, sse.ended, sse.write)
+NDJSON: Final = Framing(_cut_lines, _read_line, lambda raw: raw if raw.endswith(b"\n") else raw + b"\n", _write_line)
 MESSAGES: Final = Framing(
-    lambda block, _: len(block), lambda block: [block], _read_message, bytes, write_message, event_per_chunk=True
+    lambda block, _: ([bytes(block)], len(block)), _read_message, bytes, write_message, event_per_chunk=True
 )

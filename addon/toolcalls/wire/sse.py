@@ -28,7 +28,8 @@ _MOST_WRAPPERS = 3
 # A CRLF must never be read as two line ends. Each alternative begins with a letter, so the search is quick.
 _BLANK_LINE = re.compile(rb"\r(?:\r|\n(?:\r\n?|\n))|\n(?:\r\n?|\n)")
 _LINE_END = re.compile(rb"\r\n|\n|\r")
-_COMMENTS = re.compile(rb"(?>(?>:[^\r\n]*+)?+[\r\n])*+\s*+")
+COMMENTS = re.compile(rb"(?>(?>:[^\r\n]*+)?+[\r\n])*+\s*+")
+"""Nothing but white space and whole lines of comments."""
 
 
 class Event(NamedTuple):
@@ -39,20 +40,20 @@ class Event(NamedTuple):
     type: str = ""
 
 
-def end_of_last_event(block: bytes | bytearray, start: int = 0) -> int:
-    """The offset after the last complete event of the block, searched from `start`; -1 if there is none."""
+def cut(block: bytes | bytearray, start: int = 0) -> tuple[list[bytes], int]:
+    """The complete events that a block begins with, and the offset after them; -1 if none ends behind `start`."""
     if block.find(b"\r", start) >= 0:
         # A CR after an LF is half of a CRLF: without its LF the event is not complete.
         most = len(block) - 1 if block.endswith(b"\n\r") else len(block)
         ends = (match.end() for match in _BLANK_LINE.finditer(block, start))
-        return max((end for end in ends if end <= most), default=-1)
-    at = end = block.rfind(b"\n\n", start) + 2
-    if end >= 2 and not block.endswith(b"\n\n\n", start, end):
-        return end
-    while block.endswith(b"\n", start, at):
-        at -= 1
-    # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
-    return end - (end - at) % 2 if end >= 2 else -1
+        end = max((end for end in ends if end <= most), default=-1)
+    else:
+        at = end = block.rfind(b"\n\n", start) + 2
+        while block.endswith(b"\n", start, at):
+            at -= 1
+        # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
+        end = end - (end - at) % 2 if end >= 2 else -1
+    return split(bytes(block[:end])) if end > 0 else [], end
 
 
 def split(block: bytes) -> list[bytes]:
@@ -130,11 +131,6 @@ def ended(raw: bytes) -> bytes:
     if is_ended(raw):
         return raw
     return raw + (b"\n" if raw.endswith(b"\n") else b"\n\n")
-
-
-def has_only_comments(raw: bytes) -> bool:
-    """Whether these bytes are nothing but white space and whole lines of comments."""
-    return _COMMENTS.fullmatch(raw.removeprefix(BOM)) is not None
 
 
 def comment(text: str) -> bytes:
