@@ -22,8 +22,6 @@ from .request.refusals import Refusals
 from .request.request import decode, read_request, seed_of
 from .wire.framing import type_of, write_message
 
-_KEPT = ("model", "tools")
-"""What a follow-up request need not say again."""
 _MOST_TEXTS = 64
 _MOST_TEXTS_LENGTH = 16 * 1024 * 1024
 """How many of a connection's newest texts are remembered, and how many characters; the newest text always is."""
@@ -69,9 +67,9 @@ class ResponsesSocket:
             return text
         request = inner(message)
         additional = [item for item in objects_in(request.get("input")) if item.get("type") == "additional_tools"]
-        known = self._request
-        self._request = {**request, **{key: request.get(key) or known.get(key) for key in _KEPT}}
-        self._request |= {"input": additional or known.get("input"), "stream": True}
+        # A follow-up request need not say again what its tools are.
+        kept = {key: request.get(key) or self._request.get(key) for key in ("model", "tools")}
+        self._request = {**request, **kept, "input": additional or self._request.get("input"), "stream": True}
         # A follow-up frame contains only what is new, but the model still sees what earlier frames contained.
         self._remember_texts(*(ReadByModel.of_request(request).texts or ()))
         self._seed = seed_of(text.encode("utf-8", "replace"))

@@ -24,7 +24,7 @@ _PREFIXES: Final = {CALL: "fc", MESSAGE: "msg", REASONING: "rs", FREEFORM: "ctc"
 
 @dataclass(slots=True, eq=False)
 class ItemText:
-    """One text of a message, or the arguments of a call."""
+    """One text of a message."""
 
     number: int
     came: list[str] = field(default_factory=list)
@@ -62,9 +62,11 @@ class Item:
     """The item as the upstream last sent it."""
     id: str = ""
     texts: dict[int, ItemText] = field(default_factory=dict)
-    """By their numbers. A call has one: its arguments."""
+    """Those of a message, by their numbers."""
     said: Json = field(default_factory=dict)
     """What the item of a call says whenever it is told."""
+    sent: list[str] = field(default_factory=list)
+    """The pieces of the arguments of a call."""
     over: bool = False
     """The upstream has ended it."""
     done: Json | None = None

@@ -208,16 +208,16 @@ class Writer:
             out.append(self.send(ADDED, {"output_index": item.index, "item": made}, added))
         item = self._calls[piece.number]
         stem, key = _CARRIERS[item.said["type"]]
-        sent = item.text(0)
-        if piece.arguments or (piece.ends and not sent.sent):
-            sent.show(piece.arguments)
-            fields = {**_place(item), "delta": piece.arguments}
+        where = {"item_id": item.id, "output_index": item.index}
+        if piece.arguments or (piece.ends and not item.sent):
+            item.sent.append(piece.arguments)
+            fields = {**where, "delta": piece.arguments}
             out.append(self.send(f"{stem}.delta", fields, came.get(f"{stem}.delta")))
-        arguments, done = "".join(sent.sent), came.get(f"{stem}.done")
+        arguments, done = "".join(item.sent), came.get(f"{stem}.done")
         told = done is not None if piece.left_alone else piece.ends
         if told:
             name = {"name": piece.name} if done is not None and "name" in done.message else {}
-            out.append(self.send(f"{stem}.done", {**_place(item), key: arguments, **name}, done))
+            out.append(self.send(f"{stem}.done", {**where, key: arguments, **name}, done))
         if not piece.ends:
             # One that is left alone may have no end of its own: then the list at the end says what it was.
             item.done = listed if piece.left_alone else None
