@@ -260,9 +260,9 @@ _LISTENING = re.compile(r" listening at \S*?:(\d+)")
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("-p", "--port", type=click.IntRange(0, 65535), metavar="N", help="The port, instead of 8080.")
+@click.option("--port", type=click.IntRange(0, 65535), metavar="N", help="The port, instead of 8080 (or -p N).")
 @inputs.SETTINGS
-@click.option("-v", "--verbose", is_flag=True, help="Log every call and mitmproxy's own lines, but no headers.")
+@click.option("--verbose", is_flag=True, help="Log every call and mitmproxy's own lines, but no headers (or -v).")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[MITMDUMP OPTIONS]…")
 def proxy(port: int | None, settings: Settings, verbose: bool, options: tuple[str, ...]) -> None:
     """Run the proxy alone, on port 8080 of 127.0.0.1.
@@ -303,8 +303,8 @@ def _proxy_arguments(port: int | None, settings: Settings, verbose: bool, option
     ours = {"flow_detail": "0", "ssl_verify_upstream_trusted_ca": trusted["SSL_CERT_FILE"]}
     if port is not None:
         ours["listen_port"] = str(port)
-    # mitmdump's own --verbose, which may be abbreviated, prints headers too, keys included, whatever else is set.
-    quiet = [option for option in options if not option.startswith("--verb")]
+    # mitmdump's own meaning of it, which may be abbreviated, prints headers too, keys included, whatever else is set.
+    quiet = [option for option in options if not re.fullmatch(r"-v+|--verb\w*", option)]
     if verbose or len(quiet) < len(options):
         ours["termlog_verbosity"] = "debug"
     else:
