@@ -94,16 +94,15 @@ class Response(Body):
         def reader_of(name: str) -> Protocol:
             if messages:
                 reader: Protocol = Responses(request, policy, mender, MESSAGES)
-            elif name == "zai" and protocol == CHAT:
-                reader = Zai(request, policy, mender, by_path=True)
             else:
                 reader = _PROTOCOLS[name](request, policy, mender)
             recovery = recovery_for(protocol, request, policy, seed)
             reader.recover = recovery.of_event if recovery.is_wanted(in_stream=True) else None
             return reader
 
-        # chat.z.ai uses a protocol of its own at the path of Chat.
-        others = {CHAT: ("zai",), AUTO: PROTOCOLS}.get(protocol, ())
+        # chat.z.ai uses a protocol of its own at the path of Chat; there a request that cannot be read has no tools.
+        at_chat = ("zai",) if request.choices is not None or policy.zai == "on" else ()
+        others = {CHAT: at_chat, AUTO: PROTOCOLS}.get(protocol, ())
         super().__init__(reader_of, CHAT if others else protocol, others, mender, encoding)
 
     @property

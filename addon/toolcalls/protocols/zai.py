@@ -46,12 +46,10 @@ class Zai(Protocol):
     words = FinishWords("tool_calls", "stop", frozenset({"length"}))
     passes_calls = False
 
-    def __init__(self, request: Request, policy: Policy, mender: Mender, *, by_path: bool = False) -> None:
-        """`by_path`: only the path suggested this protocol, so a request that cannot be read counts as one without
-        tools."""
+    def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         super().__init__(request, policy, mender)
-        unknown = request.choices is None and not by_path
-        self._converts = policy.zai == "on" or (policy.zai == "auto" and (len(request.tools) > 0 or unknown))
+        may_have_tools = len(request.tools) > 0 or request.choices is None
+        self._converts = policy.zai == "on" or (policy.zai == "auto" and may_have_tools)
         # Not the time now, because replaying a recording has to give the same bytes.
         identity = f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}"
         self._head: Json = {"id": identity, "object": "chat.completion.chunk", "created": 0, "model": request.model}
