@@ -281,6 +281,13 @@ def test_false_beside_the_delta_is_kept_where_an_event_is_written_anew() -> None
     assert (read(out).text, told) == ("a <b", [False])
 
 
+def test_what_a_chunk_without_choices_says_is_not_said_again() -> None:
+    """Azure's filter results come before the answer, and are no part of what all chunks have in common."""
+    first = line({"id": "c1", "model": "m", "choices": [], "prompt_filter_results": [{"prompt_index": 0}]})
+    out, _ = mend(first + chunk(piece(0, "a", "Bash", ARGUMENTS)) + chunk({}, "tool_calls") + DONE)
+    assert out.count(b"prompt_filter_results") == 1
+
+
 def test_a_signature_beside_the_call_is_kept() -> None:
     delta = piece(0, "a", "Bash", ARGUMENTS)
     delta["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": "abc"}}

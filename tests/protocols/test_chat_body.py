@@ -135,3 +135,9 @@ def test_empty_content_beside_valid_calls_stays() -> None:
 def test_a_document_without_choices_passes_with_its_usage() -> None:
     raw = json.dumps({"object": "response", "output": [], "usage": {"total_tokens": 3}}).encode()
     assert mend_whole(Response("chat"), raw) == raw
+
+
+def test_an_entry_whose_function_is_no_object_is_no_failure() -> None:
+    entry = {"id": "a", "function": "Bash", "name": "Bash", "arguments": "{'a': 1}"}
+    choice = mended(body({"role": "assistant", "tool_calls": [entry]}))
+    assert choice["message"]["tool_calls"][0]["function"] == {"name": "Bash", "arguments": '{"a":1}'}

@@ -70,7 +70,8 @@ class Chat(Protocol):
                 raise Instead(_event({**chunk, "choices": choices}))  # Usage without `choices` crashes clients.
         if not all(isinstance(choice, dict) for choice in choices):
             return []
-        self._head = self._head or {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
+        if choices and not self._head:
+            self._head = {key: value for key, value in chunk.items() if key not in ("choices", "usage")}
         parts = [part for choice in choices for part in self._read_choice(chunk, choice)]
         if self._tokens or '"usage"' in (event.data or ""):
             self._note_tokens(chunk)
@@ -134,15 +135,14 @@ class Chat(Protocol):
 
     def _read_rest(self, index: int, chunk: Json, said: Json, parts: list[Part]) -> list[Part]:
         """The reason, with all that a chunk says beside its delta; or just that, which waits with these parts."""
-        reason, last = said.get("finish_reason"), said is chunk["choices"][-1]
+        reason = said.get("finish_reason")
         beside = said.get("logprobs") or any(says(said[key]) for key in said if key not in CHOICE)
-        if not (reason or beside or (last and chunk.get("usage"))):
+        if not (reason or beside or chunk.get("usage")):
             return []
         unknown = parts.pop().body if reason and parts and isinstance(parts[-1], Other) and parts[-1].quiet else {}
         kept = {key: value for key, value in said.items() if key != "message"}
         kept |= {"index": index, "delta": unknown, "finish_reason": None}
-        rest = {key: value for key, value in chunk.items() if last or key != "usage"}
-        body = {**rest, "choices": [kept]}
+        body = {**chunk, "choices": [kept]}
         choice = self.answers[index]
         stop = choice.stop if choice.reason_waits else None
         if not (reason or beside or parts) and stop is not None:
@@ -193,17 +193,16 @@ class Chat(Protocol):
                 place = part.slot if isinstance(part, Fragment) else choice.index_of(part.number)
                 entry = written_call(part, place[1] if isinstance(place, tuple) else place)
                 return self._chunk(part.choice, {"tool_calls": [entry]})
-            case Stop() if "choices" in part.body:
-                [choice] = part.body["choices"]
-                return _event({**part.body, "choices": [{**choice, "finish_reason": part.reason}]}).raw
             case Stop():
-                return self._chunk(part.choice, {}, part.reason)
-        if "choices" in part.body:
-            return _event(part.body).raw
+                return self._chunk(part.choice, part.body, part.reason)
         return self._chunk(part.choice, part.body) if part.body else b""
 
-    def _chunk(self, choice: int, delta: Json, reason: str | None = None) -> bytes:
-        return _event({**self._head, "choices": [{"index": choice, "finish_reason": reason, "delta": delta}]}).raw
+    def _chunk(self, choice: int, said: Json, reason: str | None = None) -> bytes:
+        """A chunk with this delta, or with all that `said` is of one."""
+        head, kept = self._head, {"index": choice, "finish_reason": reason, "delta": said}
+        if "choices" in said:
+            head, kept = said, {**said["choices"][0], "finish_reason": reason}
+        return _event({**head, "choices": [kept]}).raw
 
     # A document
 

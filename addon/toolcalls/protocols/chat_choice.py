@@ -102,8 +102,8 @@ class Choice(Answer):
                 continue
             fragment = fragment_of(entry)
             if again:
-                # All that it says is written again, wherever it stands.
-                fragment.again, fragment.slot, fragment.body = True, place, entry if "function" in entry else {}
+                fragment.again, fragment.slot = True, place
+                fragment.body = entry if isinstance(entry.get("function"), dict) else {}
             known = again and fragment.id in self._at_hosts.values()
             if not self._is_hosts(entry, fragment):
                 parts.append(fragment)

@@ -36,7 +36,7 @@ class Ollama(Protocol):
     framing = NDJSON
     words = FinishWords(calls=STOPPED, stop=STOPPED)
     needs_ids = False
-    document_needs_reason = True
+    text_needs_reason = True
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         super().__init__(request, policy, mender)

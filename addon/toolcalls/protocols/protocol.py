@@ -17,7 +17,7 @@ from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..outcome import Outcome
-from ..parts import Fragment, Part, SourceEvent, Stop, Text, read_together
+from ..parts import Fragment, Part, SourceEvent, Text, read_together
 from ..policy import Policy
 from ..request.request import Request
 from ..sizes import LimitReached
@@ -60,8 +60,6 @@ class Instead(Exception):
 class Protocol(Traits, ABC):
     framing: Framing = SSE
     answer_type: type[Answer] = Answer
-    document_needs_reason = False
-    """A complete document has a reason to stop; one without was cut off."""
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         self._request, self._policy, self._mender = request, policy, mender
@@ -215,17 +213,13 @@ class Protocol(Traits, ABC):
         piece = self._alike.piece(raw) if last is not None else ""
         if last is None or not piece:
             return None
+        part: Part = Text(piece, last.slot, last.body, choice=last.choice)
         if isinstance(last, Fragment):
             part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
-            ready = self._taken(read_together(raw, [part]))
-        else:
-            text = Text(piece, last.slot, last.body, choice=last.choice)
-            ready = self._taken(read_together(raw, [text]))
-            passed = len(ready) == 1 and ready[0] is text
-            self.passing = text if passed and self.answers[text.choice].rests else None
-            if passed:
-                return [raw]
-        return self.written(ready) if ready else []
+        ready = self._taken(read_together(raw, [part]))
+        passed = ready == [part]
+        self.passing = part if passed and isinstance(part, Text) and self.answers[part.choice].rests else None
+        return [raw] if passed else self.written(ready) if ready else []
 
     def _take_odd(self, event: Event) -> list[bytes]:
         """An event whose data is no object of the protocol."""
@@ -347,10 +341,7 @@ class Protocol(Traits, ABC):
             return self.document((instead.events[0].data or "").encode("utf-8", "backslashreplace"))
         if not parts:
             return body
-        told = any(isinstance(part, Stop) for part in parts)
-        out = self._taken(parts)
-        out += self._closed(Finish.UNKNOWN if told or not self.document_needs_reason else Finish.CUT)
-        out = joined(out)
+        out = joined([*self._taken(parts), *self._closed(Finish.UNKNOWN)])
         return body if out == parts else self.write_document(body, out)
 
 
