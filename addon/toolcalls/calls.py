@@ -102,13 +102,13 @@ def _by_item(fragments: Sequence[Fragment]) -> list[Call]:
     going: list[Call] = []
     clear = True
     for one in fragments:
-        owners = _restated(one, calls) if one.again else _owners(one, going, names)
-        if len(owners) > 1:
+        piece = not (one.begins or one.ends or one.again)
+        owners = _owners(one, [call for call in calls if not call.restated] if one.again else going, names)
+        if piece and len(owners) > 1:
             clear = False
             continue
         if not owners:
-            of_item = any(one.item and one.item in call.keys for call in calls)
-            if of_item and not (one.begins or one.ends or one.again):
+            if piece and any(one.item and one.item in call.keys for call in calls):
                 continue  # A piece of an item that has ended.
             owners = [Call()]
             calls += owners
@@ -128,47 +128,25 @@ def _by_item(fragments: Sequence[Fragment]) -> list[Call]:
     return real
 
 
-def _owners(one: Fragment, going: list[Call], names: dict[str, str]) -> list[Call]:
-    """The calls that a fragment may belong to, of those that have not ended; none if it begins one. `names`: those of
-    the items that begin or end with an event. Another id says only that its pieces are of one call."""
-    known = one.item in names
-    mine = [call for call in going if one.item and one.item in call.keys and (known or not call.block)]
-    here = [call for call in going if one.slot in (None, call.fragments[0].slot)]
-    both = [call for call in mine if call in here]
-    if one.begins:
-        return [call for call in both if _may_be(call, one)]
-    if one.ends:
-        fits = [call for call in both or mine or here if _may_be(call, one)]
-        by_id = [call for call in going if one.id in call.ids]
-        fits = [call for call in by_id if call in fits or len(by_id) == 1] or fits
-        if not fits:
-            text, named = payload.text_of(one.given), (call for call in going if call.last_name == one.name)
-            fits = [call for call in named if not call.says or _means(call, text)]
-        return fits[:1]
-    if mine and known:
-        return both or [*mine, *here]
-    found = mine or [call for call in here if not known or call.last_name in ("", names[one.item])]
-    if not found and one.given is not None:
-        return [call for call in going if _means(call, payload.text_of(one.given))][:1]
-    return found
-
-
-def _restated(one: Fragment, calls: list[Call]) -> list[Call]:
-    """The call that an event which repeats the answer is about."""
-    text = payload.text_of(one.given)
-    left = [call for call in calls if not call.restated and call.last_name in ("", one.name)]
-    by_id = [call for call in left if one.id in call.ids]
-    by_item = [call for call in left if one.item and one.item in call.keys]
-    both = [call for call in by_id if call in by_item]
-    found = both or by_id or by_item or [call for call in left if not call.ended and _means(call, text)]
-    return found[:1]
-
-
-def _may_be(call: Call, one: Fragment) -> bool:
-    """Whether an event may be about a call, by their ids or, if these say nothing, by their names."""
-    if one.id and call.ids and (one.begins or one.item not in call.keys):
-        return one.id in call.ids
-    return not one.name or call.last_name in ("", one.name)
+def _owners(one: Fragment, calls: list[Call], names: dict[str, str]) -> list[Call]:
+    """The calls that a fragment may belong to: those that share most of its id, its item and its place with it, or
+    that mean what it says; none if it begins one. `names`: those of the items that begin or end with an event.
+    Another id says only that its pieces are of one call."""
+    known, shared = one.item in names, dict[int, list[Call]]()
+    mine = {call for call in calls if one.item and one.item in call.keys and (known or not call.block)}
+    name = one.name or ("" if mine else names.get(one.item, ""))
+    for call in calls:
+        if name and call.last_name not in ("", name):
+            continue
+        here = one.slot in (None, call.fragments[0].slot) and not one.again
+        other_id = one.id and call.ids and one.id not in call.ids and (one.begins or call not in mine)
+        apart = (other_id and not one.again) or (one.begins and not (call in mine and here))
+        shared.setdefault(0 if apart else 2 * (one.id in call.ids) + (call in mine) + here, []).append(call)
+    most = max(shared, default=0)
+    if most or one.given is None or one.begins:
+        return shared[most] if most else []
+    text, left = payload.text_of(one.given), (call for call in shared.get(0, []) if not call.ended)
+    return [call for call in left if _means(call, text) or (one.ends and not call.says)][:1]
 
 
 def _means(call: Call, text: str) -> bool:
