@@ -44,7 +44,7 @@ MAY_KNOW = {
     "sent": "call fragments mend parts payload tools",
     "waiting": "call mend parts payload textcalls tools",
     "answer_text": "mend parts policy request textcalls sizes waiting",
-    "parse_failure": "mend outcome policy reasons request sizes textcalls wire",
+    "parse_failure": "mend outcome payload policy reasons request sizes textcalls wire",
     "answer": "answer_text call calls finish_reason live mend outcome parts policy reasons request sent sizes waiting",
     "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes textcalls waiting wire",
     "sniff": "payload protocols sizes wire",

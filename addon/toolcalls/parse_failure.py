@@ -18,6 +18,7 @@ from .mend.arguments import Finish, mend_arguments
 from .mend.names import tool_that_fits
 from .mend.strict import read, write
 from .outcome import Outcome
+from .payload import read_strict, string_of
 from .policy import Policy
 from .reasons import CLOSED
 from .request.request import Request
@@ -52,14 +53,6 @@ class Recovered(NamedTuple):
     outcomes: Sequence[Outcome]
 
 
-class _Quoted(NamedTuple):
-    """What an error quotes. `nameless`: only the arguments. `rest`: only the end of the model's output."""
-
-    text: str
-    nameless: bool = False
-    rest: bool = False
-
-
 @dataclass(slots=True, frozen=True)
 class Recovery:
     """Recovers calls from the errors of one response. `run`: runs a body of a protocol through the engine."""
@@ -91,14 +84,13 @@ class Recovery:
         sent, _ = self.run(self.protocol, self.request, sent)
         return Recovered("application/x-ndjson" if lines else "text/event-stream", sent, calls)
 
-    def of_event(self, event: Event, begun: bool, has_text: bool) -> tuple[list[Event], list[Outcome]]:
+    def of_event(self, event: Event, has_text: bool) -> tuple[list[Event], list[Outcome]]:
         """The events that replace an event with an error, and the calls in them; empty if the event stays.
 
-        `begun`: they go on with an answer. `has_text`: that has text of the model.
+        `has_text`: they go on with an answer that has text of the model.
         """
         calls = self._calls(event.raw, event.data or "", has_text=has_text)
-        events = self._answer(calls, event.raw)[1] if calls else []
-        return events[1:] if begun else events, calls  # the first one begins an answer
+        return self._answer(calls, event.raw)[1] if calls else [], calls
 
     def _answer(self, calls: Sequence[Outcome], error: bytes) -> tuple[Json, list[Event]]:
         """The answer with the calls, as a document, and as the fewest events of which the engine makes a stream; its
@@ -111,18 +103,17 @@ class Recovery:
 
     def _calls(self, raw: bytes, body: bytes | str, *, has_text: bool = False) -> list[Outcome]:
         """The calls that the server could not read, mended; none if they are not certain."""
-        quoted = _quoted_in(body) if any(mark in raw for mark in _MARKS) else None
-        if quoted is None or (quoted.rest and has_text):
+        kind, text = _quoted_in(body) if any(mark in raw for mark in _MARKS) else ("", "")
+        if not kind or (kind == "rest" and has_text):
             # The text before a call decides whether the call is meant or quoted as an example.
             return []
-        text = quoted.text
         # The calls in the markup of their formats, if the text is nothing else.
         wrapped = _WRAPPED.fullmatch(text)
         reason = None if _GOES_ON.search(text) and not _CLOSED.search(text) else "stop"
         written = self._mended({"content": wrapped[1] if wrapped else text}, reason)
         # The call without markup: only its arguments, or its name before them.
         name, arguments = "", text
-        if quoted.nameless:
+        if kind == "arguments":
             tool = tool_that_fits(mend_arguments(text, Finish.CUT).value, self.request.tools)
             name = tool.name if tool is not None else ""
         elif named := _NAMED.fullmatch(text.removesuffix("</function>").rstrip()):
@@ -139,40 +130,34 @@ class Recovery:
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
         body = write({"object": "chat.completion", "choices": [choice]}).encode()
         sent, outcomes = self.run("chat", replace(self.request, stream=False), body)
-        if (_json(sent)["choices"][0]["message"].get("content") or "").strip():
+        if (read_strict(sent)["choices"][0]["message"].get("content") or "").strip():
             return []
         for call in outcomes:
             # If the mending of arguments is off, they may be anything.
             tool = self.request.written_tools(self.policy).get(call.name, call.namespace)
-            whole = tool is not None and CLOSED.isdisjoint(call.steps) and isinstance(_json(call.arguments), dict)
-            if call.status == "refused" or call.dropped or not whole:
+            whole = CLOSED.isdisjoint(call.steps) and isinstance(read_strict(call.arguments), dict)
+            if call.status == "refused" or call.dropped or tool is None or not whole:
                 return []
         return [*outcomes]
 
 
-def _quoted_in(body: bytes | str) -> _Quoted | None:
-    """What an error quotes; None if that is no call, or the error says that the call was cut off."""
-    answer = _json(body)
+def _quoted_in(body: bytes | str) -> tuple[str, str]:
+    """What an error quotes: a `call`, only its `arguments`, or the `rest` of the output; and the text of it. Nothing,
+    if that is no call, or the error says that the call was cut off."""
+    answer = read_strict(body)
     if not isinstance(answer, dict) or ("choices" in answer and "error" not in answer):
-        return None
+        return "", ""
     error = answer.get("error", answer)
-    if isinstance(error, dict) and error.get("code") == "tool_use_failed":
-        generation = error.get("failed_generation")
-        return _Quoted(generation.strip()) if isinstance(generation, str) else None
-    message = error.get("message") if isinstance(error, dict) else error
-    if not isinstance(message, str) or len(message) > MOST_SEARCHED:
-        return None
+    error = error if isinstance(error, dict) else {"message": error}
+    if error.get("code") == "tool_use_failed":
+        return "call", string_of(error.get("failed_generation")).strip()
+    message = string_of(error.get("message"))
+    if len(message) > MOST_SEARCHED:
+        return "", ""
     if found := _ARGUMENTS.match(message):
-        return None if found[2].startswith("unexpected end of JSON input") else _Quoted(found[1], nameless=True)
+        return "" if found[2].startswith("unexpected end of JSON input") else "arguments", found[1]
     found = _REST.match(message)
-    return _Quoted(found[1].strip(), rest=True) if found else None
-
-
-def _json(text: bytes | str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return ("rest", found[1].strip()) if found else ("", "")
 
 
 def _was_read(name: str, arguments: str, request: Request) -> bool:
@@ -197,46 +182,47 @@ def _without_space(text: str) -> str:
 
 
 def _chat(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
+    head: Json = {"id": f"chatcmpl-{identity}", "object": "chat.completion", "created": 0, "model": model}
     made = [
-        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-        for call in calls
+        {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
+        for one in calls
     ]
-    head: Json = {"id": f"chatcmpl-{identity}", "object": "chat.completion.chunk", "created": 0, "model": model}
-    first = {"role": "assistant", "content": None}
-    delta = {"tool_calls": [{"index": at, **call} for at, call in enumerate(made)]}
-    begin = {**head, "choices": [{"index": 0, "delta": first, "finish_reason": None}]}
-    events = [begin, {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": "tool_calls"}]}]
-    whole = {"index": 0, "message": {**first, "tool_calls": made}, "finish_reason": "tool_calls"}
+    said, end = {"role": "assistant", "content": None}, {"finish_reason": "tool_calls"}
+    whole = {"index": 0, "message": {**said, "tool_calls": made}, **end}
+    delta = {
+        "index": 0,
+        "delta": {**said, "tool_calls": [{"index": at, **one} for at, one in enumerate(made)]},
+        **end,
+    }
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    return {**head, "object": "chat.completion", "choices": [whole], "usage": usage}, events
+    chunk = {**head, "object": "chat.completion.chunk", "choices": [delta]}
+    return {**head, "choices": [whole], "usage": usage}, [chunk]
 
 
 def _messages(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
-    usage = {"input_tokens": 0, "output_tokens": 0}
-    message: Json = {"id": f"msg_{identity}", "type": "message", "role": "assistant", "model": model, "content": []}
-    message |= {"stop_reason": None, "stop_sequence": None, "usage": usage}
     blocks = [{"type": "tool_use", "id": one.id, "name": one.name, "input": read(one.arguments)} for one in calls]
-    events: list[Json] = [{"type": "message_start", "message": message}]
+    head: Json = {"id": f"msg_{identity}", "type": "message", "role": "assistant", "model": model}
+    usage, end = {"input_tokens": 0, "output_tokens": 0}, {"stop_reason": "tool_use", "stop_sequence": None}
+    begun = {**head, "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}
+    events: list[Json] = [{"type": "message_start", "message": begun}]
     for at, block in enumerate(blocks):
         events.append({"type": "content_block_start", "index": at, "content_block": block})
         events.append({"type": "content_block_stop", "index": at})
-    end: Json = {"stop_reason": "tool_use", "stop_sequence": None}
     events += [{"type": "message_delta", "delta": end, "usage": {"output_tokens": 0}}, {"type": "message_stop"}]
-    return {**message, "content": blocks, **end}, events
+    return {**head, "content": blocks, **end, "usage": usage}, events
 
 
 def _responses(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:
-    done: Json = {"id": f"resp_{identity}", "object": "response", "created_at": 0, "status": "completed"}
-    done |= {"model": model, "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
-    done["usage"] = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
-    events: list[Json] = [{"type": "response.created", "response": {**done, "status": "in_progress", "output": []}}]
-    for at, call in enumerate(calls):
-        item: Json = {"id": f"fc_{identity}_{at}", "type": "function_call", "status": "completed", "call_id": call.id}
-        item |= {"name": call.name, "arguments": call.arguments}
-        item |= {"namespace": call.namespace} if call.namespace else {}
-        events.append({"type": "response.output_item.done", "output_index": at, "item": item})
-        done["output"].append(item)
-    events.append({"type": "response.completed", "response": done})
+    items: list[Json] = []
+    for at, one in enumerate(calls):
+        space = {"namespace": one.namespace} if one.namespace else {}
+        said = {"call_id": one.id, "name": one.name, "arguments": one.arguments, **space}
+        items.append({"id": f"fc_{identity}_{at}", "type": "function_call", "status": "completed", **said})
+    begun: Json = {"id": f"resp_{identity}", "object": "response", "created_at": 0, "status": "in_progress"}
+    begun |= {"model": model, "output": [], "parallel_tool_calls": True, "tool_choice": "auto", "tools": []}
+    begun["usage"] = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
+    done = {**begun, "status": "completed", "output": items}
+    events = [{"type": "response.created", "response": begun}, {"type": "response.completed", "response": done}]
     return done, [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 

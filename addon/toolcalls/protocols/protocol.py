@@ -67,9 +67,9 @@ class Protocol(Traits, ABC):
         self.answers: Mapping[Any, Answer] = {}
         """The answers, by what tells them apart (`choice`)."""
         self._started = self._over = False
-        self.recover: Callable[[Event, bool, bool], tuple[list[Event], list[Outcome]]] | None = None
+        self.recover: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
         """Gives the events that replace an error which quotes a call, and the calls in them. It is told whether the
-        answer has begun, and whether the client got text."""
+        client got text."""
         self._alike = Alike()
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
@@ -288,7 +288,7 @@ class Protocol(Traits, ABC):
         begun, may_go_on, has_text = self._so_far
         if self.recover is None or self.tail or outcomes or (begun and not may_go_on):
             return []
-        events, calls = self.recover(event, begun, has_text)
+        events, calls = self.recover(event, has_text)
         if self.framing is not SSE:
             events = [one._replace(raw=self.framing.write(one.data or "", one.type)) for one in events]
         out = [piece for one in events for piece in self.take(one)]
