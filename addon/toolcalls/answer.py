@@ -19,7 +19,7 @@ from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.mender import Mender
 from .outcome import Outcome
-from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought, source_of
+from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought
 from .policy import Policy
 from .reasons import CUT_BEFORE, CUT_INSIDE
 from .request.request import Request
@@ -151,7 +151,6 @@ class Answer:
                 out += self._take_stop(part)
             case _:
                 out.append(part)
-        out = out if self._stop is None else self._let_reason_go(self._stop, part, out)
         return self._heard(out) if self._policy.null_content else out
 
     def _heard(self, parts: list[Part]) -> list[Part]:
@@ -255,13 +254,16 @@ class Answer:
         free = finish is Finish.COMPLETE and not (undecided or self._waiting.written)
         if free and are_certain(self._waiting.fragments, self._tools, finish):
             out += self._decide(finish)
-        waits = self.has_work or undecided or self.call_may_follow
-        if not waits and end.true_reason(part.reason) == (part.reason or end.words.stop):
-            if finish is Finish.CUT:
-                end.finishes.add(finish)
+        # Behind a call another one may follow, but the event of a text leaves as it came.
+        alone = self.sent and not (part.source and any(isinstance(one, Text) for one in part.source.parts))
+        waits = self.holds_call or self._waiting.texts or end.reasons or undecided or self.call_may_follow or alone
+        goes = not waits and end.true_reason(part.reason) == (part.reason or end.words.stop)
+        if self.sent or not goes:
+            end.reasons.append(part.reason)
+        if finish is Finish.CUT or not goes:
+            end.finishes.add(finish)
+        if goes:
             return [*out, part]
-        end.reasons.append(part.reason)
-        end.finishes.add(finish)
         end.went_on = self.went_on_after_reason = False
         if self._stop is not None:
             # The last one counts, with what only an earlier one says besides (usage).
@@ -270,20 +272,6 @@ class Answer:
         self._stop = part
         self._tail.keep(part)
         return out
-
-    def _let_reason_go(self, stop: Stop, part: Part, out: list[Part]) -> list[Part]:
-        """What goes now, and the reason behind the text of its event, if it is true and no call waits: that event
-        leaves as it came."""
-        if stop.source is None or not any(isinstance(one, Text) for one in stop.source.parts):
-            return out
-        gone = [number for number, one in enumerate(out, 1) if source_of(one) is stop.source]
-        waits = self.holds_call or self._undecided or not (gone or part is stop)
-        if waits or self.end.true_reason() != stop.reason:
-            return out
-        self._stop = None
-        self._tail.let_go(stop)
-        at = len(out) if part is stop else gone[-1]
-        return [*out[:at], stop, *out[at:]]
 
     def _end_text(self, finish: Finish) -> list[Part]:
         """The answer ends, and its text with it."""
