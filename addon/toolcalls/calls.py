@@ -118,9 +118,7 @@ def _by_item(fragments: Sequence[Fragment]) -> list[Call]:
             going.remove(owners[0])
             owners[0].ended = True
     real = [call for call in calls if call.names or call.block] or calls
-    for stray in calls:
-        if stray not in real and stray.says:
-            clear = clear and any(_means(call, stray.says) for call in real)
+    clear = clear and not any(call.says for call in calls if call not in real)
     for call in real if not clear else ():
         call.pieces = []
         if not any(payload.object_in(payload.text_of(one.given)) for one in call.fragments):
@@ -160,30 +158,26 @@ def _means(call: Call, text: str) -> bool:
 
 def _by_place(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Call] | None:
     """The calls, if every fragment says where it belongs and nothing contradicts that; else None."""
-    blocks = any(one.begins for one in told)
-    keys, slots = [one.key for one in told], [one.slot for one in told]
-    calls = _at_places(told, keys, tools, ids=True) if all(keys) and not blocks else None
-    calls = _at_places(told, slots, tools, blocks=blocks) if calls is None else calls
+    has_ids = all(one.key for one in told) and not any(one.begins for one in told)
+    calls = _at_places(told, tools, ids=True) if has_ids else None
+    calls = _at_places(told, tools) if calls is None else calls
     odd = [call for call in calls or () if call.odd]
     return None if odd and not _all_strict(odd, tools, finish) else calls
 
 
-def _at_places(
-    told: Sequence[Fragment], places: Sequence[Any], tools: Tools, *, blocks: bool = False, ids: bool = False
-) -> list[Call] | None:
+def _at_places(told: Sequence[Fragment], tools: Tools, *, ids: bool = False) -> list[Call] | None:
     """The calls, if the fragments of each stand at one place. `ids`: the places are ids, which name a call even if it
-    is sent again; `blocks`: each call begins with an event."""
+    is sent again."""
+    blocks = any(one.begins for one in told)
     open_at: dict[Any, Call] = {}
     calls: list[Call] = []
-    for one, place in zip(told, places, strict=True):
+    goes_on_behind = False
+    for one in told:
+        place = one.key if ids else one.slot
         call = open_at.get(place)
-        if place is None or not (one.placed or len(open_at) < 2) or (one.begins and call is not None):
+        if place is None or not (one.placed or len(open_at) < 2) or (blocks and one.begins != (call is None)):
             return None
         if call is None:
-            if blocks and not one.begins:
-                if one.ends:
-                    continue  # The end of something else, or of a call that has ended.
-                return None
             for earlier in calls if blocks else ():
                 earlier.followed = True
             calls.append(call := Call())
@@ -196,13 +190,16 @@ def _at_places(
             calls.append(call := Call())  # Sent again, or another call with this id.
         elif one.key and one.key not in call.keys and any(one.key in other.keys for other in calls):
             return None  # The id is that of a call at another place.
+        elif one.arguments.strip() and (not blocks or len(open_at) > 1) and call.looks_complete():
+            goes_on_behind = True  # It may belong to another call: in a block, to one that is open.
         open_at[place] = call
         call.add(one)
         if blocks and one.ends:
             del open_at[place]
-    if _have_lost_words(calls, ids=ids) or (ids and _differ(calls)):
+    lost = goes_on_behind or (ids and (_differ(calls) or any(begins_midway(call.pieces) for call in calls)))
+    if any(call.begun and not call.names for call in calls) or (lost and len(calls) > 1):
         return None
-    return calls if blocks else [call for call in calls if call.begun or not _only_names(call, calls)]
+    return _real(calls)
 
 
 def continues(call: Call, one: Fragment, tools: Tools) -> bool:
@@ -222,30 +219,7 @@ def continues(call: Call, one: Fragment, tools: Tools) -> bool:
 
 def _goes_on(call: Call, name: str, tools: Tools) -> bool:
     """Whether a name is a longer form of the one so far, or its next piece: not each of the two is that of a tool."""
-    if name.startswith(call.last_name) or tools.get("".join([*call.names, name])) is not None:
-        return True
     return len(tools) > 0 and None in (tools.get(name), tools.get(call.last_name))
-
-
-def _have_lost_words(calls: list[Call], *, ids: bool) -> bool:
-    """Whether the calls show that their fragments came from other calls than their places say."""
-    if any(not call.names and call.begun for call in calls):
-        return True
-    return len(calls) > 1 and any((ids and begins_midway(call.pieces)) or _goes_on_behind(call) for call in calls)
-
-
-def _goes_on_behind(call: Call) -> bool:
-    """Whether something follows the complete arguments, which may belong to another call: in a block, to one that was
-    open."""
-    alone = call.fragments[-1].number - call.fragments[0].number < len(call.fragments)
-    if (call.block and alone) or len(call.pieces) < 2 or _value(call) is not None:
-        return False
-    lexer = Lexer()
-    for piece in call.pieces:
-        if lexer.closed and piece.strip():
-            return True
-        lexer.follow(piece)
-    return False
 
 
 # By order
@@ -260,22 +234,21 @@ def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Ca
             for call in calls:
                 call.ended = call.ended or one.slot in call.slots
             continue
-        if not calls or _begins(calls[-1], one, tools):
+        last = calls[-1] if calls else None
+        if last is None or _begins(last, one, tools):
             for call in calls:
                 call.followed = True
             calls.append(Call())
-        elif calls[-1].block and calls[-1].begun and one.slot not in calls[-1].slots:
+        elif last.block and last.begun and one.slot not in last.slots:
             clear = False
             continue  # A piece of a block that is over, or was lost.
-        elif _points_back(one, calls):
-            clear = False
+        else:  # It may be of an earlier call.
+            told_id = one.key != last.last_key and any(one.key in call.keys for call in calls)
+            told_slot = one.slot not in (None, *last.slots) and any(one.slot in call.slots for call in calls)
+            inside = last.begun and may_begin(one.arguments) and not all(call.begun for call in calls)
+            clear = clear and not (told_id or told_slot or inside)
         calls[-1].add(one)
-    real = [call for call in calls if call.begun or call.block or not _only_names(call, calls)]
-    ids = {key for call in real for key in call.keys}
-    # If one was announced with an id, and nothing says that it goes on, what follows without an id may be of it.
-    without_id = max((one.number for one in told if not one.key), default=-1)
-    clear = clear and all(ids.issuperset(call.keys) or call.fragments[0].number > without_id for call in calls)
-    calls = _once(real)
+    calls = _once(_real(calls))
     alone = len(calls) == 1
     if any(one.begins for one in told):
         lost = not all(call.block for call in calls)
@@ -311,29 +284,12 @@ def _begins(last: Call, one: Fragment, tools: Tools) -> bool:
     return bool(other_id or other_slot or (one.name and last.names)) and last.is_complete()
 
 
-def _points_back(one: Fragment, calls: list[Call]) -> bool:
-    """Whether a fragment that goes on with the last call may be of an earlier one."""
-    last = calls[-1]
-    if one.key in last.keys and one.key != last.last_key:
-        return True  # Two calls were taken for one.
-    inside = last.begun and may_begin(one.arguments)
-    for call in calls[:-1]:
-        by_key = one.key in call.keys and one.key not in last.keys
-        by_slot = one.slot is not None and one.slot in call.slots and one.slot not in last.slots
-        if by_key or by_slot or (inside and not call.begun):
-            return True
-    return False
-
-
-def _only_names(call: Call, calls: list[Call]) -> bool:
-    """Whether a call without arguments only repeats the name of another."""
-    return any(
-        one is not call
-        and one.begun
-        and one.last_name == call.last_name
-        and one.fragments[0].slot == call.fragments[0].slot
-        for one in calls
-    )
+def _real(calls: list[Call]) -> list[Call]:
+    """The calls without those that have no arguments and only repeat the name of another."""
+    named = {(call.last_name, call.fragments[0].slot) for call in calls if call.begun}
+    return [
+        call for call in calls if call.begun or call.block or (call.last_name, call.fragments[0].slot) not in named
+    ]
 
 
 def _once(calls: list[Call]) -> list[Call]:
