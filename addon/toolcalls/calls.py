@@ -20,7 +20,6 @@ from . import payload
 from .call import Call, settle
 from .fragments import begins_midway, full_name, is_empty, may_begin
 from .mend.finish import Finish
-from .mend.lexer import Lexer
 from .mend.names import mend_name
 from .mend.shape import mend_shape
 from .partial_args import put_together
@@ -245,8 +244,9 @@ def _by_order(told: Sequence[Fragment], tools: Tools, finish: Finish) -> list[Ca
         else:  # It may be of an earlier call.
             told_id = one.key != last.last_key and any(one.key in call.keys for call in calls)
             told_slot = one.slot not in (None, *last.slots) and any(one.slot in call.slots for call in calls)
-            inside = last.begun and may_begin(one.arguments) and not all(call.begun for call in calls)
-            clear = clear and not (told_id or told_slot or inside)
+            starts = last.begun and may_begin(one.arguments)
+            announced = any(starts or (call.keys and not one.key) for call in calls[:-1] if not call.begun)
+            clear = clear and not (told_id or told_slot or announced)
         calls[-1].add(one)
     calls = _once(_real(calls))
     alone = len(calls) == 1
