@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import deque
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from . import payload
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
-from .mend.lexer import BEFORE_A_VALUE, CLOSER_OF, SPACE, STRING, loose_tokens
+from .mend.lexer import BEFORE_A_VALUE, Lexer
 from .reasons import CUT_OFF, MIXED
 from .sizes import MOST_BROKEN, LimitReached, has_more_parts
 from .tools.declared import Tools
@@ -85,18 +84,6 @@ def with_pairs(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
-class _Opening(NamedTuple):
-    """A fragment that begins like the arguments of a call, and its offset in the joined fragments."""
-
-    at: int
-    encoded: bool
-    """A quote precedes the bracket."""
-    escaped: bool
-    """A backslash precedes the quote of the first key."""
-    mark: str
-    """That quote; empty if the fragment ends before it."""
-
-
 def why_mixed(text: str) -> str:
     """Why a call whose fragments are `mixed` is refused: its text may just as well have been cut off, as the model
     then knows."""
@@ -107,59 +94,32 @@ def why_mixed(text: str) -> str:
 def mixed(fragments: list[str]) -> bool:
     """Whether a fragment begins another object where no value is allowed, so that the fragments are from two calls.
 
-    Only for arguments that are invalid JSON: valid JSON has one reading, the same for every client.
+    Only for arguments that are invalid JSON: valid JSON has one reading, the same for every client. In the string of
+    one call, the quote of such an object would be escaped or of another kind. A lone bracket may be just a character.
     """
-    openings: deque[_Opening] = deque()
-    at = 0
-    for fragment in fragments:
-        opens = _OPENS.match(fragment) if at else None
-        if opens is not None:
-            openings.append(_Opening(at, bool(opens[1]), bool(opens[2]), opens[3] or ""))
-        at += len(fragment)
-    text = "".join(fragments) if openings else ""
+    text = "".join(fragments)
     if has_more_parts(text, MOST_BROKEN):
         raise LimitReached
-    return bool(openings) and _interrupted(text, openings)
-
-
-def _interrupted(text: str, openings: deque[_Opening]) -> bool:
-    """Whether no value can begin at one of the openings."""
-    before = ""
-    brackets: list[str] = []
-    lone = False  # A fragment that is only a bracket began an object inside another one.
-    for kind, begin, end in loose_tokens(text):
-        while openings and openings[0].at <= begin:
-            opening = openings.popleft()
-            # After a complete object another may follow: the two are compared when the arguments are parsed.
-            fits = before in BEFORE_A_VALUE and not _same_key(text, opening.at)
-            if brackets and not fits and not _doubled_bracket(text, opening.at):
+    opens = _OPENS.match(text)
+    first = opens[3] if opens is not None and opens[3] else '"'
+    lexer, at, before, lone, in_key = Lexer(), 0, "", False, False
+    for fragment in fragments:
+        opens = _OPENS.match(fragment) if lexer.inside or lexer.depth > 0 else None
+        if opens is not None:
+            encoded, escaped, quote = opens.groups(default="")
+            if lexer.inside:
+                another = in_key or (quote == first and bool(escaped) == bool(encoded))
+            else:
+                another = quote == first and before not in BEFORE_A_VALUE and not _doubled_bracket(text, at)
+                lone = lone or not quote
+            if another or _same_key(text, at):
                 return True
-            lone = lone or bool(brackets and not opening.mark)
-        if not (openings or lone):
-            return False
-        if kind == STRING:
-            is_key = brackets[-1:] == ["{"] and before in ("{", ",")
-            while openings and openings[0].at < end:
-                opening = openings.popleft()
-                if is_key or _begins_inside(opening, CLOSER_OF[text[begin]]) or _same_key(text, opening.at):
-                    return True
-        elif kind in ("{", "["):
-            brackets.append(kind)
-        elif kind in ("}", "]"):
-            del brackets[-1:]
-        if kind != SPACE:
-            before = kind
-    return lone and bool(brackets)
-
-
-def _begins_inside(opening: _Opening, closer: str) -> bool:
-    """Whether an object that begins inside a string is from another call, not part of the string.
-
-    In the string of one call its quote would be escaped or of another kind. A lone bracket may be just a character.
-    """
-    if opening.encoded:
-        return opening.escaped and closer == '"'
-    return bool(opening.mark) and not opening.escaped and CLOSER_OF[opening.mark] == closer
+        lexer.follow(fragment)
+        if lexer.inside and '"' in fragment:
+            in_key = (fragment[: fragment.rindex('"')].rstrip()[-1:] or before) in ("{", ",")
+        at += len(fragment)
+        before = fragment.rstrip()[-1:] or before
+    return lone and lexer.depth > 0
 
 
 def _same_key(text: str, at: int) -> bool:
