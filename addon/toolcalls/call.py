@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from . import payload
-from .fragments import full_arguments, full_name, is_empty, mixed, why_mixed, with_pairs
+from .fragments import full_arguments, full_name, is_empty, mixed, with_pairs
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.lexer import Lexer
 from .parts import Fragment, Json
 from .payload import meaning_of
-from .reasons import CUT_INSIDE, EVENTS_CONTRADICTORY, MAY_CHANGE_WITH_MORE
+from .reasons import CUT_INSIDE, CUT_OFF, EVENTS_CONTRADICTORY, MAY_CHANGE_WITH_MORE, MIXED
 from .tools.declared import Tools
 
 _START: Final = "the start event"
@@ -44,6 +44,7 @@ class Call:
     """The pieces of its arguments, in order."""
     begun: bool = False
     """Arguments other than white space have arrived."""
+    ids: set[str] = field(default_factory=set)
     keys: dict[str, None] = field(default_factory=dict)
     """The different keys of its fragments, in the order in which each was used last."""
     slots: set[Any] = field(default_factory=set)
@@ -64,7 +65,9 @@ class Call:
 
     def add(self, fragment: Fragment) -> None:
         self.fragments.append(fragment)
-        self.id = self.id or fragment.id
+        if fragment.id:
+            self.id = self.id or fragment.id
+            self.ids.add(fragment.id)
         if fragment.key:
             self.keys.pop(fragment.key, None)
             self.keys[fragment.key] = None
@@ -98,11 +101,6 @@ class Call:
         """Whether its fragments differ in a way in which only those of several calls should: it has several ids, its
         name came behind arguments, or with some of the fragments only."""
         return len(self.keys) > 1 or self.named_late or 1 < len(self.names) < len(self.fragments)
-
-    @property
-    def ids(self) -> set[str]:
-        """The ids that its events give it."""
-        return {one.id for one in self.fragments if one.id}
 
     @property
     def says(self) -> str:
@@ -150,7 +148,9 @@ def settle(call: Call, tools: Tools, finish: Finish) -> None:
         call.arguments, chosen = _agreed(call, text, finish)
     if call.arguments == text:
         if not steps and len(call.pieces) > 1 and payload.object_in(text) is None and mixed(call.pieces):
-            call.refuse(why_mixed(text))
+            # It may just as well have been cut off, as the model then knows.
+            reason = mend_arguments(text, Finish.CUT).reason
+            call.refuse(reason if reason.startswith(CUT_OFF) else MIXED)
         call.steps += steps
     call.steps += chosen
     call.finish = finish
@@ -170,36 +170,30 @@ def settle(call: Call, tools: Tools, finish: Finish) -> None:
 def _agreed(call: Call, text: str, finish: Finish) -> tuple[str, tuple[str, ...]]:
     """One text for the arguments, and what had to be done to choose it. The pieces count, unless they are no object
     and an event that repeats the call has one; the event that began it counts if nothing behind it says anything."""
-    given: dict[str, str] = {}
-    for one in call.fragments:
-        if one.given is not None:
-            carrier = _START if one.begins else _CARRIERS[2 if one.again else 1 if one.ends else 0]
-            stated = "" if one.given == {} else payload.text_of(one.given)
-            earlier = given.get(carrier, stated)
-            if earlier != stated and payload.contradict(map(payload.object_in, (earlier, stated))):
-                call.refuse(EVENTS_CONTRADICTORY)
-            given[carrier] = stated
-    start = given.pop(_START, "")
-    texts = [(kind, said) for kind in _CARRIERS if (said := given.get(kind))]
-    joined = with_pairs(text)
-    texts = [("", joined), *texts] if text else texts
-    objects = [(kind, said, value) for kind, said in texts if (value := payload.object_in(said)) is not None]
-    if payload.contradict([payload.object_in(start), *(value for *_, value in objects)]):
+    told = [
+        (
+            _START if one.begins else _CARRIERS[2 if one.again else 1 if one.ends else 0],
+            "" if one.given == {} else payload.text_of(one.given),
+        )
+        for one in call.fragments
+        if one.given is not None
+    ]
+    joined, last = with_pairs(text), dict(told)
+    values = {said: payload.object_in(said) for said in (joined, *(said for _, said in told))}
+    if payload.contradict(values.values()):
         call.refuse(EVENTS_CONTRADICTORY)
+    start, texts = last.get(_START, ""), [("", joined)] if text else []
+    texts += [(kind, last[kind]) for kind in _CARRIERS if last.get(kind)]
     if start and all(is_empty(said) for _, said in texts) and not (texts and is_empty(start)):
         if not call.ended and finish is not Finish.COMPLETE:
             call.refuse(CUT_INSIDE)  # Fragments with other arguments may have been cut off.
         return start, (f"input from {_START}",)
-    if all(said in (text, joined) for said in given.values()):
+    if all(last.get(kind, text) in (text, joined) for kind in _CARRIERS):
         return text, ()
-    if objects:
-        # Some servers send an empty object before, or instead of, the real one.
-        kind, chosen, _ = next((one for one in objects if one[2]), objects[0])
-    else:
-        kind, chosen = texts[0]
-        for other, longer in texts[1:]:
-            if len(longer) > len(chosen) and chosen in longer:
-                kind, chosen = other, longer
+    # Some servers send an empty object before, or instead of, the real one.
+    objects = [(kind, said) for kind, said in texts if values[said] is not None]
+    full = [(kind, said) for kind, said in objects if values[said]]
+    kind, chosen = (full or objects or [max(texts, key=lambda one: len(one[1]))])[0]
     if not kind:
         return text, ("carriers made to agree",)
     return chosen, (f"arguments taken from {kind}" if text else f"arguments only in {kind}",)

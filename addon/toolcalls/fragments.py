@@ -11,10 +11,7 @@ import re
 from typing import Any, Final
 
 from . import payload
-from .mend.arguments import mend_arguments
-from .mend.finish import Finish
 from .mend.lexer import BEFORE_A_VALUE, Lexer
-from .reasons import CUT_OFF, MIXED
 from .sizes import MOST_BROKEN, LimitReached, has_more_parts
 from .tools.declared import Tools
 
@@ -82,13 +79,6 @@ def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
 def with_pairs(text: str) -> str:
     """The text with surrogate pairs joined whose halves arrived in two fragments."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-def why_mixed(text: str) -> str:
-    """Why a call whose fragments are `mixed` is refused: its text may just as well have been cut off, as the model
-    then knows."""
-    reason = mend_arguments(text, Finish.CUT).reason
-    return reason if reason.startswith(CUT_OFF) else MIXED
 
 
 def mixed(fragments: list[str]) -> bool:

@@ -67,7 +67,7 @@ class Sent:
                 return call
         left = [one for one in earlier if not one.restated]
         free = [one for one in left if named.isdisjoint({one.id.casefold(), *one.keys})]
-        fits = [one for one in left if _same_id(one, call)] or [one for one in free if self._alike(one, call)] or free
+        fits = [one for one in left if _same_id(one, call)] or free
         if not fits:
             return None
         fits[0].restated = True
