@@ -135,7 +135,9 @@ class Answer:
             out = [*self.text.release(), *self._decide(Finish.UNKNOWN)]
         if self._stop is not None and not isinstance(part, Stop):
             self.went_on_after_reason = True
-            out += self._pop_behind()
+            self._tail.let_go(*self._behind)
+            out += self._behind
+            self._behind = []
         match part:
             case Fragment():
                 out += self._take_fragment(part)
@@ -205,12 +207,6 @@ class Answer:
         else:
             return [part]
         return []
-
-    def _pop_behind(self) -> list[Part]:
-        behind, self._behind = self._behind, []
-        for part in behind:
-            self._tail.let_go(part)
-        return [*behind]
 
     def _take_fragment(self, part: Fragment) -> list[Part]:
         says = part.arguments or part.id or part.name or part.body or part.refusal or part.given is not None
@@ -369,4 +365,6 @@ class Answer:
         elif not (end.reasons or end.broken or end.left_alone) and (self.sent or self.call_refused):
             end.reasons.append(end.true_reason())
             out.append(Stop(end.reasons[0], finish, choice=self._choice))
-        return [*out, *self._pop_behind()] if self._behind else out
+        behind, self._behind = self._behind, []
+        self._tail.let_go(*behind)
+        return [*out, *behind]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from .call import Call
 from .calls import continues
@@ -18,8 +17,7 @@ from .fragments import full_name
 from .mend.lexer import StrictPrefix
 from .outcome import Outcome
 from .parts import Fragment, Other, Part, Piece, Text, Thought, read_together
-from .payload import object_in
-from .reasons import MIXED, RENAMED_LIVE, SENT_WHOLE
+from .reasons import RENAMED_LIVE, SENT_WHOLE
 from .tools.declared import Tools
 from .waiting import Tail
 
@@ -46,8 +44,6 @@ class Live:
         """What the client has nothing of, as it stands in the tail."""
         self._answer_id: str | None = None
         """The id of the answer that the last call was in which went out."""
-        self._left_open: set[Any] = set()
-        """The places of blocks that were decided before their end came."""
 
     def is_followed_by(self, part: Part) -> bool:
         """Whether a part is of another block than the call that goes out; a call, only if this one is complete."""
@@ -65,30 +61,40 @@ class Live:
         """What may go now of the call that this fragment belongs to. `sent`: how many calls the client has; `free`:
         nothing that waits comes before them; `knows`: whether the client has a call with an id."""
         if one.number == 0:
-            self._call, self._goes, self._kept = Call(), False, []
-            self._mixed = _place(one) in self._left_open
-        call = self._call
-        self._mixed = self._mixed or not self._goes_on(call, one)
+            self._call, self._goes, self._mixed, self._kept = Call(), False, False, []
+            self._prefix = StrictPrefix()
+        call, begins = self._call, not self._goes
+        self._mixed = self._mixed or not self._is_next(one)
         call.add(one)
         self._kept.append(one)
-        if self._mixed:
+        if self._mixed or self._prefix.broken or (begins and not (free and self._may_begin(call, knows))):
             return None
-        if self._goes:
-            return self._next(one.arguments)
-        if not (free and self._may_begin(call, knows)):
+        if begins:
+            self._goes, self._number, self._answer_id = True, sent, one.answer_id
+            self.id, self._name = self._new_id(call.id), full_name(call.names, self._tools)
+            self._sent, self._held = [], ""
+        new = "".join(call.pieces) if begins else one.arguments
+        fits = self._prefix.feed(new)
+        text = self._held + new[:fits]
+        comma = None if self._in_blocks else _COMMA.search(text)
+        part = text[: comma.start()] if comma else text
+        self._held = text[len(part) :] + new[fits:]
+        if not (part or begins):
             return None
-        self._goes, self._number, self._answer_id = True, sent, one.answer_id
-        self.id, self._name = self._new_id(call.id), full_name(call.names, self._tools)
-        self._sent, self._held, self._prefix = [], "", StrictPrefix()
-        return self._next("".join(call.pieces), begins=True)
+        self._sent.append(part)
+        first = call.fragments[0]
+        self._keep(Fragment(first.slot, arguments=self._held, choice=first.choice) if self._held else None)
+        return self._piece(part, begins=begins)
 
-    def _goes_on(self, call: Call, one: Fragment) -> bool:
+    def _is_next(self, one: Fragment) -> bool:
         """Whether a fragment itself says that it is of this call."""
-        if _place(one) is None or not one.placed or one.refusal or one.whole or one.again:
+        call, place = self._call, one.item or one.slot
+        if place is None or not one.placed or one.refusal or one.whole or one.again:
             return False
         if not call.fragments:
             return True
-        other = one.begins or _place(one) != _place(call.fragments[0]) or (bool(one.key) and one.key not in call.keys)
+        other = one.begins or place != (call.fragments[0].item or call.fragments[0].slot)
+        other = other or (bool(one.key) and one.key not in call.keys)
         return not other and (bool(one.item) or continues(call, one, self._tools))
 
     def _may_begin(self, call: Call, knows: Callable[[str], bool]) -> bool:
@@ -101,22 +107,6 @@ class Live:
         same_answer = self._answer_id in (None, call.fragments[0].answer_id)
         return begun and same_answer and not any(map(knows, (*call.keys, *call.ids)))
 
-    def _next(self, new: str, *, begins: bool = False) -> Piece | None:
-        """What may go of this piece, and of what was held."""
-        if self._prefix.broken:
-            return None
-        fits = self._prefix.feed(new)
-        text = self._held + new[:fits]
-        comma = None if self._in_blocks else _COMMA.search(text)
-        part = text[: comma.start()] if comma else text
-        self._held = text[len(part) :] + new[fits:]
-        if not (part or begins):
-            return None
-        self._sent.append(part)
-        first = self._call.fragments[0]
-        self._keep(Fragment(first.slot, arguments=self._held, choice=first.choice) if self._held else None)
-        return self._piece(part, begins=begins)
-
     def _piece(self, arguments: str, *, begins: bool = False, ends: bool = False) -> Piece:
         fragments, body = self._call.fragments, self._call.body if begins else {}
         piece = Piece(self._number, self.id, self._name, arguments, begins, ends, slot=fragments[0].slot, body=body)
@@ -126,11 +116,10 @@ class Live:
 
     def _keep(self, rest: Fragment | None) -> None:
         """All that came of the call was read; this was not sent."""
-        for fragment in self._kept:
-            self._tail.let_go(fragment)
+        self._tail.let_go(*self._kept)
         self._kept = [] if rest is None else [rest]
-        for fragment in self._kept:
-            self._tail.keep(fragment)
+        if rest is not None:
+            self._tail.keep(rest)
 
     # When it is decided
 
@@ -140,9 +129,6 @@ class Live:
         for call in decided:
             if call not in new:
                 call.refuse(SENT_WHOLE)
-            elif not self._left_open.isdisjoint(call.slots) and object_in("".join(call.pieces)) is None:
-                call.refuse(MIXED)  # What is wrong with it may be words of the one that was left open.
-        self._left_open.update(_place(call.fragments[0]) for call in calls if call.block and not call.ended)
         return decided
 
     def _has_sent(self, call: Call) -> bool:
@@ -167,10 +153,6 @@ class Live:
         piece = self._piece(outcome.arguments[len(call.sent or "") :], ends=ends)
         piece.left_alone = outcome.left_alone
         return piece
-
-
-def _place(one: Fragment) -> Any:
-    return one.item or one.slot
 
 
 def as_they_came(parts: list[Part], one: Fragment) -> list[Part]:

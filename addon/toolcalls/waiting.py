@@ -42,9 +42,9 @@ class Tail:
         """Nothing of this part is sent now."""
         self.changes.append((part, True))
 
-    def let_go(self, part: Part) -> None:
-        """This part is sent, or is no longer needed."""
-        self.changes.append((part, False))
+    def let_go(self, *parts: Part) -> None:
+        """These parts are sent, or are no longer needed."""
+        self.changes += [(part, False) for part in parts]
 
     def commit(self) -> None:
         """The event was answered: what it changed counts."""
@@ -81,10 +81,10 @@ class Waiting:
         """`in_blocks`: white space behind a call is dropped, because hosts refuse a block of nothing else."""
         self._tail, self.choice, self._in_blocks = tail, choice, in_blocks
         self._parts: list[Part] = []
-        self._first_text = 0
-        """Where the first text stands that may become a call."""
-        self.texts = self.written = 0
-        """How many such texts there are, and how many written calls."""
+        self.texts: deque[Part] = deque()
+        """What waits from the first text on that may become a call: nothing, if there is none."""
+        self.written = 0
+        """How many written calls there are."""
         self.fragments: list[Fragment] = []
         """What was said about calls."""
         self.open = 0
@@ -98,7 +98,7 @@ class Waiting:
     @property
     def text(self) -> str:
         """All text that may become a call."""
-        return "".join(part.text for part in self._parts if _may_become_call(part))
+        return "".join(part.text for part in self.texts if _may_become_call(part))
 
     def add(self, part: Part) -> None:
         """This part waits, behind all that waits already."""
@@ -107,10 +107,7 @@ class Waiting:
             self.open += part.begins - part.ends
         elif isinstance(part, Written):
             self.written += 1
-        elif isinstance(part, Text):
-            self._first_text = self._first_text if self.texts else len(self._parts)
-            self.texts += 1
-        self._parts.append(part)
+        (self.texts if self.texts or _may_become_call(part) else self._parts).append(part)
         self._tail.keep(part)
 
     def release(self, found: Sequence[str | FoundCall], slot: Slot) -> list[Part]:
@@ -123,8 +120,7 @@ class Waiting:
         """
         if not found:
             return []
-        rest = deque(self._parts[self._first_text :])
-        del self._parts[self._first_text :]
+        rest, self.texts = self.texts, deque()
         out: list[Part] = []
         for one in found:
             call = None if isinstance(one, str) else Written(one.raw, slot, choice=self.choice, call=one)
@@ -146,15 +142,13 @@ class Waiting:
                     self._parts.append(part)
             if call is not None and self.written == written:
                 self.add(call)
-        self._first_text = len(self._parts)
-        self._parts += rest
+        self.texts = rest
         return out
 
     def _cut(self, part: Text, size: int, rest: deque[Part]) -> Text:
         """The first characters of a text that waits no longer; more of it stays in the rest."""
         self._tail.let_go(part)
         if len(part.text) <= size:
-            self.texts -= 1
             return part
         whole = part.piece_of or part
         first, more = (
@@ -167,13 +161,10 @@ class Waiting:
 
     def pop(self) -> list[Part]:
         """All but the text that may become a call, and what is behind it."""
-        at = self._first_text if self.texts else len(self._parts)
-        behind: list[Part] = [part for part in self._parts[at:] if not isinstance(part, Fragment | Written)]
-        gone = [*self._parts[:at], *(part for part in self._parts[at:] if isinstance(part, Fragment | Written))]
-        for part in gone:
-            self._tail.let_go(part)
-        self._parts, self._first_text = behind, 0
-        self.fragments, self.written, self.open = [], 0, 0
+        gone = [*self._parts, *(part for part in self.texts if isinstance(part, Fragment | Written))]
+        self.texts = deque(part for part in self.texts if not isinstance(part, Fragment | Written))
+        self._tail.let_go(*gone)
+        self._parts, self.fragments, self.written, self.open = [], [], 0, 0
         return gone
 
 
@@ -188,20 +179,15 @@ def in_order(parts: Sequence[Part], calls: list[Call], tools: Tools) -> Iterator
     fragments.
     """
     left = {call.fragments[0].number: call for call in calls}
-    written = any(isinstance(part, Written) for part in parts)
-    told = {id(call): (mend_name(call.name, tools).name, call.meaning) for call in calls if written}
-    number = 0
+    compared = calls if any(isinstance(part, Written) for part in parts) else []
+    told = {(mend_name(call.name, tools).name, call.meaning): call for call in compared}
     for part in parts:
-        if isinstance(part, Fragment):
-            call = left.pop(number, None)
-            number += 1
-            yield from () if call is None else (call,)
-        elif isinstance(part, Written):
-            meant = (part.call.name, meaning_of(part.call.arguments))
-            call = next((call for call in left.values() if told[id(call)] == meant), None)
-            if call is not None:
-                yield left.pop(call.fragments[0].number)
-            elif meant not in told.values():
-                yield Call(name=part.call.name, arguments=part.call.arguments, steps=(part.step,))
-        elif isinstance(part, Other):
+        call = left.pop(part.number, None) if isinstance(part, Fragment) else None
+        if isinstance(part, Other):
             yield part
+        elif isinstance(part, Written):
+            same = told.get((part.call.name, meaning_of(part.call.arguments)))
+            made = Call(name=part.call.name, arguments=part.call.arguments, steps=(part.step,))
+            call = made if same is None else left.pop(same.fragments[0].number, None)
+        if call is not None:
+            yield call
