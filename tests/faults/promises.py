@@ -289,7 +289,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a call whose ids change runs once", "../must_not_run/test_ids_that_change.py whose_ids_change_runs_once", "an end under another id is put to its beginning",
-        ((ENGINE + "calls.py", "        if not fits:\n", "        if False:\n"),),
+        ((ENGINE + "calls.py", "        if not owners:\n", "        if False:\n"),),
     ),
     Mutation(
         "promise: an answer that begins again runs its calls once", "../must_not_run/test_answers_that_begin_again.py in_the_middle", "calls of another answer are compared by their meaning",
