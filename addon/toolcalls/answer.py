@@ -180,8 +180,9 @@ class Answer:
 
     def sent_at(self, slot: Slot) -> Call | None:
         """The last call at this slot, if the client has it and none waits there."""
-        waits = any(one.slot == slot for one in self._waiting.fragments)
-        return None if waits else self._once.last_at(slot)
+        if any(one.slot == slot for one in self._waiting.fragments):
+            return None
+        return next((call for call in reversed(self._once.calls) if slot in call.slots), None)
 
     def _take_other(self, part: Other) -> list[Part]:
         if part.ends:
@@ -189,8 +190,8 @@ class Answer:
             before = self.text.end(part.slot)
             if before is None:
                 self._waiting.add(part)
-                return self._certain()
-            return [*before, part, *self._certain()]
+                return []
+            return [*before, part]
         before = self.text.end_block() if part.begins else []
         self._block = part.slot if part.begins else self._block
         self.end.cut_off = self.end.cut_off or part.refusal
@@ -227,16 +228,7 @@ class Answer:
                 self.sent += piece.begins
                 self.end.called = self.sent > 0
                 out.append(piece)
-        out += self._certain() if part.ends else []
         return as_they_came(out, part) if self.live is not None and self._traits.one_block else out
-
-    def _certain(self) -> list[Part]:
-        """The calls, if all have ended and need no finish reason, and nothing that waits comes before them."""
-        waiting = self._waiting
-        if not waiting.ended or waiting.written or self._block is not None or self._stop is not None:
-            return []
-        certain = not self._undecided and are_certain(waiting.fragments, self._tools)
-        return self._decide(Finish.COMPLETE) if certain else []
 
     def _take_stop(self, part: Stop) -> list[Part]:
         end, undecided = self.end, self._undecided
@@ -247,9 +239,6 @@ class Answer:
         out: list[Part] = []
         if not undecided or finish is Finish.CUT:
             undecided, out = False, self._end_text(finish)
-        free = finish is Finish.COMPLETE and not (undecided or self._waiting.written)
-        if free and are_certain(self._waiting.fragments, self._tools, finish):
-            out += self._decide(finish)
         # Behind a call another one may follow, but the event of a text leaves as it came.
         alone = self.sent and not (part.source and any(isinstance(one, Text) for one in part.source.parts))
         waits = self.holds_call or self._waiting.texts or end.reasons or undecided or self.call_may_follow or alone

@@ -64,28 +64,11 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
     return calls
 
 
-def are_certain(fragments: Sequence[Fragment], tools: Tools, finish: Finish = Finish.CUT) -> bool:
-    """Whether these are calls in which nothing can be missing: they are valid as they came; or the answer says that
-    it is complete, their brackets are closed, and no event for their end has to follow."""
-    last = fragments[-1] if fragments else Fragment(whole=True)
-    awaits_end = last.whole or last.begins or last.ends or bool(last.item)
-    if last.partial_args is not None or (finish is Finish.COMPLETE and awaits_end):
-        return False
-    calls = assemble(fragments, tools, finish)
-    for call in calls:
-        if not call.name or call.refusal:
-            return False
-        if finish is Finish.COMPLETE:
-            certain = call.looks_complete()
-        else:
-            value = payload.read_encoded(call.arguments)
-            # Behind an empty object, and behind a beginning that says nothing, the real one may follow. Where calls
-            # end, each ends with an event of its own.
-            says = value or call.pieces or call.stated if call.ended else value and not last.ends
-            certain = isinstance(value, dict) and bool(says)
-        if not certain:
-            return False
-    return bool(calls)
+def are_certain(fragments: Sequence[Fragment], tools: Tools) -> bool:
+    """Whether these are calls in which nothing can be missing: they are valid as they came, and not empty."""
+    calls = [] if fragments[-1].partial_args is not None else assemble(fragments, tools, Finish.CUT)
+    values = [payload.read_encoded(call.arguments) if call.name and not call.refusal else None for call in calls]
+    return bool(calls) and all(value and isinstance(value, dict) for value in values)
 
 
 # By item

@@ -93,22 +93,15 @@ def _path(text: object) -> Path:
 def _put(root: Json, path: Path, pieces: list[Any]) -> bool:
     """Set the value at a path, and create the lists and objects that lead to it; False if that contradicts it."""
     text = all(isinstance(piece, str) for piece in pieces)
-    if len(pieces) > 1 and not text:
-        return False
     value = "".join(pieces) if text else pieces[0]
     here: Any = root
     for step, following in zip(path, (*path[1:], None), strict=True):
         inner: Any = value if following is None else [] if isinstance(following, int) else {}
-        if isinstance(step, int):
-            if not isinstance(here, list) or step > len(here):
-                return False
-            if step == len(here):
-                here.append(inner)
-        elif not isinstance(here, dict):
-            return False
-        else:
+        if isinstance(here, dict) and isinstance(step, str):
             here.setdefault(step, inner)
-        if following is None and here[step] is not inner:
+        elif not isinstance(here, list) or not isinstance(step, int) or step > len(here):
             return False
+        elif step == len(here):
+            here.append(inner)
         here = here[step]
-    return True
+    return here is value and (text or len(pieces) == 1)

@@ -8,7 +8,6 @@ from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.names import mend_name
 from .mend.shape import mend_shape
-from .parts import Slot
 from .payload import canonical
 from .tools.declared import Tools
 
@@ -25,23 +24,19 @@ class Sent:
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
-        self._calls: list[Call] = []
+        self.calls: list[Call] = []
         self._values: dict[int, str | None] = {}
 
     def knows(self, key: str) -> bool:
         """Whether the client has a call with this id."""
-        return any(key in one.keys or key in one.ids for one in self._calls)
-
-    def last_at(self, slot: Slot) -> Call | None:
-        """The last call that the client has of this slot."""
-        return next((one for one in reversed(self._calls) if slot in one.slots), None)
+        return any(key in one.keys or key in one.ids for one in self.calls)
 
     def new(self, calls: list[Call]) -> list[Call]:
         """These calls without those that the client has; one that completes another of the list replaces it."""
         kept: list[Call] = []
         named = {call.id.casefold() for call in calls if call.fragments[0].again and call.id}
         for call in calls:
-            earlier = [one for one in [*self._calls, *kept] if self._same_name(one, call)]
+            earlier = [one for one in [*self.calls, *kept] if self._same_name(one, call)]
             if call.fragments[0].again:
                 lesser = self._restates(call, earlier, kept, named)
             elif any(self._repeats(one, call) for one in earlier):
@@ -53,7 +48,7 @@ class Sent:
             if lesser is not None:
                 kept.remove(lesser)
             kept.append(call)
-        self._calls += kept
+        self.calls += kept
         return kept
 
     def _restates(self, call: Call, earlier: list[Call], kept: list[Call], named: set[str]) -> Call | None:

@@ -24,7 +24,9 @@ def shown(text: str, most: int = NAME, *, keep: str = "") -> str:
     """
     cut = text[:most]
     if _SUSPECT.search(cut):
-        cut = "".join(char if char.isprintable() or char in keep else _escaped(char) for char in cut)
+        cut = "".join(
+            char if char.isprintable() or char in keep else char.encode("unicode_escape").decode() for char in cut
+        )
         cut = cut if keep else cut[: 2 * most]
     return cut if len(text) <= most else f"{cut}… ({len(text):,} characters)"
 
@@ -32,7 +34,3 @@ def shown(text: str, most: int = NAME, *, keep: str = "") -> str:
 def shown_lines(text: str, most: int) -> str:
     """The text with its lines and tabs."""
     return shown(text.replace("\r\n", "\n"), most, keep="\n\t")
-
-
-def _escaped(char: str) -> str:
-    return char.encode("unicode_escape").decode()
