@@ -190,8 +190,8 @@ class Answer:
             before = self.text.end(part.slot)
             if before is None:
                 self._waiting.add(part)
-                return []
-            return [*before, part]
+                return self._certain()
+            return [*before, part, *self._certain()]
         before = self.text.end_block() if part.begins else []
         self._block = part.slot if part.begins else self._block
         self.end.cut_off = self.end.cut_off or part.refusal
@@ -228,7 +228,16 @@ class Answer:
                 self.sent += piece.begins
                 self.end.called = self.sent > 0
                 out.append(piece)
+        out += self._certain() if part.ends else []
         return as_they_came(out, part) if self.live is not None and self._traits.one_block else out
+
+    def _certain(self) -> list[Part]:
+        """The calls, if all have ended and need no finish reason, and nothing that waits comes before them."""
+        waiting = self._waiting
+        if not waiting.ended or waiting.written or self._block is not None or self._stop is not None:
+            return []
+        certain = not self._undecided and are_certain(waiting.fragments, self._tools)
+        return self._decide(Finish.COMPLETE) if certain else []
 
     def _take_stop(self, part: Stop) -> list[Part]:
         end, undecided = self.end, self._undecided

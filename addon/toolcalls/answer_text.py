@@ -80,7 +80,7 @@ class AnswerText:
 
     def feed(self, part: Text) -> list[Part]:
         """Search the next text."""
-        waits = self._waiting.texts
+        waits = bool(self._waiting.texts)
         if not self.examines or not (part.text or waits):
             return [part]
         before = self.end_block() if self._slot != part.slot or self._ended else []

@@ -65,10 +65,17 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
 
 
 def are_certain(fragments: Sequence[Fragment], tools: Tools) -> bool:
-    """Whether these are calls in which nothing can be missing: they are valid as they came, and not empty."""
-    calls = [] if fragments[-1].partial_args is not None else assemble(fragments, tools, Finish.CUT)
-    values = [payload.read_encoded(call.arguments) if call.name and not call.refusal else None for call in calls]
-    return bool(calls) and all(value and isinstance(value, dict) for value in values)
+    """Whether these are calls in which nothing can be missing: they are valid as they came."""
+    last = fragments[-1]
+    calls = [] if last.partial_args is not None else assemble(fragments, tools, Finish.CUT)
+    for call in calls:
+        value = payload.read_encoded(call.arguments)
+        # Behind an empty object, and behind a beginning that says nothing, the real one may follow. Where calls end,
+        # each ends with an event of its own.
+        says = value or call.pieces or call.stated if call.ended else value and not last.ends
+        if not (call.name and not call.refusal and isinstance(value, dict) and says):
+            return False
+    return bool(calls)
 
 
 # By item

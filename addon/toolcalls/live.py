@@ -16,8 +16,9 @@ from .calls import continues
 from .fragments import full_name
 from .mend.lexer import StrictPrefix
 from .outcome import Outcome
-from .parts import Fragment, Other, Part, Piece, Text, Thought, read_together
-from .reasons import RENAMED_LIVE, SENT_WHOLE
+from .parts import Fragment, Other, Part, Piece, Slot, Text, Thought, read_together
+from .payload import object_in
+from .reasons import MIXED, RENAMED_LIVE, SENT_WHOLE
 from .tools.declared import Tools
 from .waiting import Tail
 
@@ -44,6 +45,8 @@ class Live:
         """What the client has nothing of, as it stands in the tail."""
         self._answer_id: str | None = None
         """The id of the answer that the last call was in which went out."""
+        self._left_open: set[Slot] = set()
+        """The slots of blocks that were decided before their end came: pieces there may be theirs."""
 
     def is_followed_by(self, part: Part) -> bool:
         """Whether a part is of another block than the call that goes out; a call, only if this one is complete."""
@@ -61,8 +64,8 @@ class Live:
         """What may go now of the call that this fragment belongs to. `sent`: how many calls the client has; `free`:
         nothing that waits comes before them; `knows`: whether the client has a call with an id."""
         if one.number == 0:
-            self._call, self._goes, self._mixed, self._kept = Call(), False, False, []
-            self._prefix = StrictPrefix()
+            self._call, self._goes, self._kept, self._prefix = Call(), False, [], StrictPrefix()
+            self._mixed = one.slot in self._left_open
         call, begins = self._call, not self._goes
         self._mixed = self._mixed or not self._is_next(one)
         call.add(one)
@@ -129,6 +132,9 @@ class Live:
         for call in decided:
             if call not in new:
                 call.refuse(SENT_WHOLE)
+            elif not self._left_open.isdisjoint(call.slots) and object_in("".join(call.pieces)) is None:
+                call.refuse(MIXED)
+        self._left_open.update(call.fragments[0].slot for call in calls if call.block and not call.ended)
         return decided
 
     def _has_sent(self, call: Call) -> bool:
