@@ -14,7 +14,7 @@ from .answer_text import AnswerText
 from .call import Call
 from .calls import are_certain, assemble
 from .finish_reason import End, FinishWords
-from .live import Live, as_they_came
+from .live import Live
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.mender import Mender
@@ -228,8 +228,7 @@ class Answer:
                 self.sent += piece.begins
                 self.end.called = self.sent > 0
                 out.append(piece)
-        out += self._certain() if part.ends else []
-        return as_they_came(out, part) if self.live is not None and self._traits.one_block else out
+        return [*out, *self._certain()] if part.ends else out
 
     def _certain(self) -> list[Part]:
         """The calls, if all have ended and need no finish reason, and nothing that waits comes before them."""

@@ -132,14 +132,12 @@ def _owners(one: Fragment, calls: list[Call], names: dict[str, str]) -> list[Cal
     most = max(shared, default=0)
     if most or one.given is None or one.begins:
         return shared[most] if most else []
-    text, left = payload.text_of(one.given), (call for call in shared.get(0, []) if not call.ended)
-    return [call for call in left if _means(call, text) or (one.ends and not call.says)][:1]
-
-
-def _means(call: Call, text: str) -> bool:
-    if text == call.says or is_empty(text) or len(text) > _LONG:
-        return text == call.says != ""
-    return meaning_of(text)[1] == meaning_of(call.says)[1]
+    text = payload.text_of(one.given)
+    for call in shared.get(0, []):
+        alike = call.says == text or (len(text) <= _LONG and meaning_of(call.says)[1] == meaning_of(text)[1])
+        if not call.ended and (alike if call.says and not is_empty(text) else one.ends and not call.says):
+            return [call]
+    return []
 
 
 # By place

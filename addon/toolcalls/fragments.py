@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from typing import Any, Final
+from typing import Final
 
 from . import payload
 from .mend.lexer import BEFORE_A_VALUE, Lexer
@@ -71,8 +71,8 @@ def full_arguments(fragments: list[str]) -> tuple[str, tuple[str, ...]]:
         if last.startswith(before) and payload.object_in(last) is not None and payload.object_in(joined) is None:
             return last, (SENT_AGAIN,)
         first = payload.object_in(before) if last.lstrip().startswith('"') else None
-        if first is not None and first == _inside(last):
-            return before, (SENT_AGAIN,)
+        if first is not None and first == payload.read_encoded(last):
+            return before, (SENT_AGAIN,)  # The second time, it is encoded as a string.
     return joined, ()
 
 
@@ -90,7 +90,7 @@ def mixed(fragments: list[str]) -> bool:
     text = "".join(fragments)
     if has_more_parts(text, MOST_BROKEN):
         raise LimitReached
-    opens = _OPENS.match(text)
+    opens, key = _OPENS.match(text), _KEY.match(text)
     first = opens[3] if opens is not None and opens[3] else '"'
     lexer, at, before, lone, in_key = Lexer(), 0, "", False, False
     for fragment in fragments:
@@ -100,30 +100,16 @@ def mixed(fragments: list[str]) -> bool:
             if lexer.inside:
                 another = in_key or (quote == first and bool(escaped) == bool(encoded))
             else:
-                another = quote == first and before not in BEFORE_A_VALUE and not _doubled_bracket(text, at)
+                another = quote == first and before not in BEFORE_A_VALUE
+                # Some servers' parsers send the bracket twice: `{`, and then the whole object.
+                another = another and not (text[:at].strip() == "{" and payload.object_in(text[at:]) is not None)
                 lone = lone or not quote
-            if another or _same_key(text, at):
-                return True
+            again = _KEY.match(text, at)
+            if another or (key is not None and again is not None and key[2] == again[2]):
+                return True  # Another call of the same tool has the same first key.
         lexer.follow(fragment)
         if lexer.inside and '"' in fragment:
             in_key = (fragment[: fragment.rindex('"')].rstrip()[-1:] or before) in ("{", ",")
         at += len(fragment)
         before = fragment.rstrip()[-1:] or before
     return lone and lexer.depth > 0
-
-
-def _same_key(text: str, at: int) -> bool:
-    """Whether the object has the same first key as the arguments, as another call of the same tool would."""
-    first, here = _KEY.match(text), _KEY.match(text, at)
-    return first is not None and here is not None and first[2] == here[2]
-
-
-def _doubled_bracket(text: str, at: int) -> bool:
-    """Whether the text is `{` and then the whole object: some servers' parsers send the bracket twice."""
-    return text[:at].strip() == "{" and payload.object_in(text[at:]) is not None
-
-
-def _inside(text: str) -> Any:
-    """The value inside arguments that were encoded twice; None if they were not."""
-    value = payload.read_strict(text)
-    return payload.read_strict(value) if isinstance(value, str) else None

@@ -59,8 +59,9 @@ class Ids:
             self._count += 1
             self._seed = self._seed() if callable(self._seed) else self._seed
             text = "\0".join((self._seed, str(self._count), *why))
+            packed = base64.urlsafe_b64encode(original.encode("utf-8", "surrogatepass")).decode().rstrip("=")
             digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-            chosen = f"{kind}_{MARK}_{digest[:salt]}_{_packed(original)}" if original else f"{kind}_{digest[:24]}"
+            chosen = f"{kind}_{MARK}_{digest[:salt]}_{packed}" if original else f"{kind}_{digest[:24]}"
         self._taken.add(chosen)
         return chosen
 
@@ -76,7 +77,3 @@ def restore(identity: str) -> str | None:
         return plain.decode("utf-8", "surrogatepass")
     except (binascii.Error, UnicodeDecodeError):
         return None
-
-
-def _packed(original: str) -> str:
-    return base64.urlsafe_b64encode(original.encode("utf-8", "surrogatepass")).decode("ascii").rstrip("=")

@@ -86,7 +86,9 @@ class Live:
             return None
         self._sent.append(part)
         first = call.fragments[0]
-        self._keep(Fragment(first.slot, arguments=self._held, choice=first.choice) if self._held else None)
+        self._tail.let_go(*self._kept)
+        self._kept = [Fragment(first.slot, arguments=self._held, choice=first.choice)] if self._held else []
+        self._tail.keep(*self._kept)
         return self._piece(part, begins=begins)
 
     def _is_next(self, one: Fragment) -> bool:
@@ -112,17 +114,14 @@ class Live:
 
     def _piece(self, arguments: str, *, begins: bool = False, ends: bool = False) -> Piece:
         fragments, body = self._call.fragments, self._call.body if begins else {}
-        piece = Piece(self._number, self.id, self._name, arguments, begins, ends, slot=fragments[0].slot, body=body)
-        piece.fragments = fragments if ends else (fragments[0], fragments[-1])
-        piece.choice = fragments[0].choice
+        first, last = fragments[0], fragments[-1]
+        piece = Piece(self._number, self.id, self._name, arguments, begins, ends, slot=first.slot, body=body)
+        piece.fragments, piece.choice = fragments if ends else (first, last), first.choice
+        alone = self._in_blocks and last.source is not None and last.source.parts == [last]
+        named = not begins or (self.id, self._name) == (last.id, last.name)
+        if alone and named and last.source and (arguments, begins, ends) == (last.arguments, last.begins, last.ends):
+            read_together(last.source.raw, [piece])  # It says just what its event says.
         return piece
-
-    def _keep(self, rest: Fragment | None) -> None:
-        """All that came of the call was read; this was not sent."""
-        self._tail.let_go(*self._kept)
-        self._kept = [] if rest is None else [rest]
-        if rest is not None:
-            self._tail.keep(rest)
 
     # When it is decided
 
@@ -145,7 +144,8 @@ class Live:
         """Whether the client has the beginning of a call: it is decided as the client has it."""
         if not self._has_sent(call):
             return False
-        self._keep(None)
+        self._tail.let_go(*self._kept)
+        self._kept = []
         if call.name != self._name:
             call.refuse(RENAMED_LIVE)
         call.name, call.sent = self._name, "".join(self._sent)
@@ -159,15 +159,3 @@ class Live:
         piece = self._piece(outcome.arguments[len(call.sent or "") :], ends=ends)
         piece.left_alone = outcome.left_alone
         return piece
-
-
-def as_they_came(parts: list[Part], one: Fragment) -> list[Part]:
-    """What goes when a fragment came: a piece that says just what the fragment says leaves as its event."""
-    source = one.source
-    for part in parts:
-        if source is None or source.parts != [one] or not isinstance(part, Piece) or part.slot != one.slot:
-            continue
-        named = not part.begins or (part.id, part.name) == (one.id, one.name)
-        if named and (part.arguments, part.begins, part.ends) == (one.arguments, one.begins, one.ends):
-            read_together(source.raw, [part])
-    return parts

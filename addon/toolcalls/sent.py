@@ -36,7 +36,10 @@ class Sent:
         kept: list[Call] = []
         named = {call.id.casefold() for call in calls if call.fragments[0].again and call.id}
         for call in calls:
-            earlier = [one for one in [*self.calls, *kept] if self._same_name(one, call)]
+            name = mend_name(call.name, self._tools).name
+            earlier = [*self.calls, *kept]
+            if call.name:
+                earlier = [one for one in earlier if mend_name(one.name, self._tools).name == name]
             if call.fragments[0].again:
                 lesser = self._restates(call, earlier, kept, named)
             elif any(self._repeats(one, call) for one in earlier):
@@ -100,11 +103,6 @@ class Sent:
                 None if tool is None or value is None else canonical(mend_shape(value, tool).value)
             )
         return self._values[id(call)]
-
-    def _same_name(self, one: Call, call: Call) -> bool:
-        if not call.name or one.name == call.name:
-            return True
-        return mend_name(one.name, self._tools).name == mend_name(call.name, self._tools).name
 
 
 def _same_id(one: Call, call: Call) -> bool:

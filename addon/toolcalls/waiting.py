@@ -38,9 +38,9 @@ class Tail:
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def keep(self, part: Part) -> None:
-        """Nothing of this part is sent now."""
-        self.changes.append((part, True))
+    def keep(self, *parts: Part) -> None:
+        """Nothing of these parts is sent now."""
+        self.changes += [(part, True) for part in parts]
 
     def let_go(self, *parts: Part) -> None:
         """These parts are sent, or are no longer needed."""
