@@ -247,14 +247,11 @@ class Answer:
         out: list[Part] = []
         if not undecided or finish is Finish.CUT:
             undecided, out = False, self._end_text(finish)
-        last = self._waiting.fragments[-1] if self._waiting.fragments else Fragment(whole=True)
-        free = finish is Finish.COMPLETE and not (undecided or self._waiting.written)
-        # No event for their end has to follow.
-        if (
-            free
-            and not (last.whole or last.begins or last.ends or last.item)
-            and are_certain(self._waiting.fragments, self._tools)
-        ):
+        calls = self._waiting.fragments
+        last = calls[-1] if calls else Fragment(whole=True)
+        ends = last.whole or last.begins or last.ends or last.item  # By an event that may follow.
+        free = finish is Finish.COMPLETE and not (undecided or self._waiting.written or ends)
+        if free and are_certain(calls, self._tools):
             out += self._decide(finish)
         # Behind a call another one may follow, but the event of a text leaves as it came.
         alone = self.sent and not (part.source and any(isinstance(one, Text) for one in part.source.parts))

@@ -41,8 +41,6 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
         fragments = put_together(fragments)
     whole = [one for one in fragments if one.whole or one.again]
     told = [one for one in fragments if not (one.whole or one.again)]
-    if len(whole) > MOST_CALLS:
-        raise LimitReached
     if any(one.item or (one.given is not None and not one.begins) for one in told):
         calls = _by_item([one for one in fragments if not one.whole])
         whole = [one for one in whole if one.whole]

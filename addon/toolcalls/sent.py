@@ -37,9 +37,11 @@ class Sent:
         named = {call.id.casefold() for call in calls if call.fragments[0].again and call.id}
         for call in calls:
             name = mend_name(call.name, self._tools).name
-            earlier = [*self.calls, *kept]
-            if call.name:
-                earlier = [one for one in earlier if mend_name(one.name, self._tools).name == name]
+            earlier = [
+                one
+                for one in (*self.calls, *kept)
+                if call.name in ("", one.name) or mend_name(one.name, self._tools).name == name
+            ]
             if call.fragments[0].again:
                 lesser = self._restates(call, earlier, kept, named)
             elif any(self._repeats(one, call) for one in earlier):
