@@ -252,10 +252,11 @@ class Answer:
         ends = last.whole or last.begins or last.ends or last.item  # By an event that may follow.
         free = finish is Finish.COMPLETE and not (undecided or self._waiting.written or ends)
         if free and are_certain(calls, self._tools):
-            out += self._decide(finish)
+            calls, out = [], [*out, *self._decide(finish)]
         # Behind a call another one may follow, but the event of a text leaves as it came.
         alone = self.sent and not (part.source and any(isinstance(one, Text) for one in part.source.parts))
-        waits = self.holds_call or self._waiting.texts or end.reasons or undecided or self.call_may_follow or alone
+        waits = calls or self._waiting.written or self._waiting.texts or end.reasons or undecided
+        waits = waits or self.call_may_follow or alone
         goes = not waits and end.true_reason(part.reason) == (part.reason or end.words.stop)
         if self.sent or not goes:
             end.reasons.append(part.reason)
