@@ -12,12 +12,17 @@ from mitmproxy.io import FlowReader
 from ..engine import protocol_of
 from ..recording import store
 from ..recording.store import Frame, NoRecording, Recording
-from ..wire.encoding import decode_if_possible
+from ..wire.encoding import Corrupt, decode_whole
 
 
 def content(message: http.Message) -> bytes:
-    """The body without its content encoding. mitmproxy's own decoding has no limit for the decoded size."""
-    return decode_if_possible(message.raw_content, message.headers.get("content-encoding", ""))
+    """The body without its content encoding, or as it came if it cannot be decoded. mitmproxy's own decoding has no
+    limit for the decoded size."""
+    body = message.raw_content or b""
+    try:
+        return decode_whole(body, message.headers.get("content-encoding", ""))
+    except Corrupt:
+        return body
 
 
 def described(flow: http.HTTPFlow, protocol: str) -> dict[str, Any]:

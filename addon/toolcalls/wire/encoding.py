@@ -204,11 +204,3 @@ def decode_whole(body: bytes, encoding: str, most: int = MAX_WHOLE) -> bytes:
     if not undo.ended:
         raise Corrupt("the end is missing")
     return decoded
-
-
-def decode_if_possible(body: bytes | None, encoding: str) -> bytes:
-    """The decoded body, or the body as it arrived if it cannot be decoded."""
-    try:
-        return decode_whole(body or b"", encoding)
-    except Corrupt:
-        return body or b""
