@@ -150,13 +150,16 @@ def test_a_stream_that_breaks_off_in_a_region_gives_it_back() -> None:
     assert out.startswith(written(upstream.events[:6])) and b"response.failed" in out
 
 
-@pytest.mark.parametrize("only", ["the ends of items", "the list"])
-def test_text_that_came_only_in_the_ends_is_searched(only: str) -> None:
+@pytest.mark.parametrize(
+    "missing",
+    [("text.delta",), ("output_text", "content_part"), ("output_text", "content_part", "item")],
+    ids=["the ends of texts", "the ends of items", "the list"],
+)
+@pytest.mark.parametrize("annotations", [[], [{"type": "url_citation", "url": "https://example.com"}]])
+def test_text_that_came_only_in_the_ends_is_searched(missing: tuple[str, ...], annotations: list[Any]) -> None:
     upstream = Upstream().message(f"I look:\n{CALL}").end()
-    kinds = (
-        ("output_text", "content_part") if only == "the ends of items" else ("output_text", "content_part", "item")
-    )
-    events = [event for event in upstream.events if not any(kind in event["type"] for kind in kinds)]
+    upstream.output[0]["content"][0]["annotations"] = annotations
+    events = [event for event in upstream.events if not any(kind in event["type"] for kind in missing)]
     out = mend(written(events), protocol="responses", question=QUESTION)[0]
     told = [json.loads(line[6:]) for line in out.decode().splitlines() if line.startswith("data: ")]
     message, call = told[-1]["response"]["output"]
