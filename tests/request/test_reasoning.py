@@ -391,8 +391,14 @@ def test_sessions_that_begin_with_the_same_words_are_told_apart_by_their_calls()
 
 def test_a_call_of_a_custom_tool_is_known_by_its_id() -> None:
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA"}
-    made = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "patch", "input": "*** Begin"}
-    output = {"type": "custom_tool_call_output", "call_id": "c", "output": "ok"}
+    made = {
+        "type": "custom_tool_call",
+        "id": "ctc_1",
+        "call_id": "call_aB3dE5gH7",
+        "name": "patch",
+        "input": "*** Begin",
+    }
+    output = {"type": "custom_tool_call_output", "call_id": "call_aB3dE5gH7", "output": "ok"}
     question = {"role": "user", "content": "Go."}
     memory = ReasoningMemory()
     session = memory.session("responses", "host", "me", {"model": "m", "input": [question]})

@@ -263,14 +263,8 @@ class _Conversation:
             elif said.number < self.last_user and not everywhere:
                 continue
             elif said.role == "model":
-                calls: list[KnownCall] = []
-                for call in said.calls:
-                    identity = upstream_id(call.id) if history.has_ids else ""
-                    if call.key or history.by_number:
-                        calls.append(known_as(identity, call.name, call.arguments))
-                    elif session.protocol == "responses":
-                        # The free text of a custom tool is not examined. Over Chat such calls have no outcome.
-                        calls.append(known_as(identity, None, None))
+                ids = [upstream_id(call.id) if history.has_ids else "" for call in said.calls]
+                calls = [known_as(one, call.name, call.arguments) for one, call in zip(ids, said.calls, strict=True)]
                 self.turns.append((said, self.key(calls, said.words)))
                 if calls:
                     # Not the text: a client may split it from the calls.
@@ -287,20 +281,21 @@ class _Conversation:
 
 
 KnownCall = tuple[str, bool]
-"""The id, the tool and the arguments of a call, and whether no other session can have this id.
-
-Ids such as `functions.Bash:0` and `call_1` are in each of them.
-"""
+"""What tells a call from others, and whether it does so in all sessions."""
 
 
 def known_as(identity: str, name: object, arguments: object) -> KnownCall:
-    """What a call is known by. Its arguments count as values, in whatever form a client sends them back."""
+    """An id that no other session can have is enough. `functions.Bash:0` and `call_1` are in each of them.
+
+    Arguments count as values, in whatever form a client sends them back.
+    """
+    start = identity[:_LONGEST_ID]
+    if _UNIQUE.search(start.replace(name, "") if isinstance(name, str) and name else start):
+        return identity, True
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
     with suppress(RecursionError):
         written = canonical(object_in(written) or {})
-    start = identity[:_LONGEST_ID]
-    rest = start.replace(name, "") if isinstance(name, str) and name else start
-    return f"{identity}\0{json.dumps(name)}{written}", _UNIQUE.search(rest) is not None
+    return f"{identity}\0{json.dumps(name)}{written}", False
 
 
 def upstream_id(identity: str) -> str:
