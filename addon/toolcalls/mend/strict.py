@@ -79,7 +79,7 @@ def read_number(word: str) -> tuple[Any, bool]:
     return exact_float(f"{sign}{whole}.{part}{loose['power'] or ''}"), False
 
 
-def _no_constant(name: str) -> Any:
+def no_constant(name: str) -> Any:
     raise Refusal(f"{name} is not a JSON value")
 
 
@@ -97,7 +97,7 @@ def _with_one_value_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_HOW: Final[dict[str, Any]] = {"parse_float": exact_float, "parse_constant": _no_constant}
+_HOW: Final[dict[str, Any]] = {"parse_float": exact_float, "parse_constant": no_constant}
 _LAX_HOW: Final = {**_HOW, "strict": False, "object_pairs_hook": _with_one_value_each}
 _STRICT, _LAX = json.JSONDecoder(**_HOW), json.JSONDecoder(**_LAX_HOW)
 """In both, the C scanner builds the integers."""

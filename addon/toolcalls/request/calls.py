@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 from ..ids import MARK, restore
 from ..mend.arguments import Finish, Mended, mend_arguments
 from ..mend.names import tool_that_fits
-from ..mend.strict import write
+from ..mend.strict import no_constant, write
 from ..policy import Policy
 from ..sizes import parts_in
 from ..tools.declared import INVALID, Tools
@@ -91,10 +91,6 @@ class Change:
         return None if found is None else found.value or {}
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON value")
-
-
 known_keys: dict[int, frozenset[str]] = {}
 """The keys of argument texts, by hash, because every request contains the whole history again."""
 
@@ -105,7 +101,7 @@ def keys_of(written: str) -> frozenset[str] | None:
     if known is not None:
         return known
     try:
-        value = json.loads(written, parse_constant=_no_constant)
+        value = json.loads(written, parse_constant=no_constant)
     except (ValueError, RecursionError):
         return None
     if type(value) is not dict:

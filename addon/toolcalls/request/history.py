@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -320,7 +320,10 @@ class History(ABC):
         if id(message) in gone:
             return added
         if isinstance(parts, list):
-            left = spread(parts, gone, behind)
+            left: list[Json] = []
+            for part in parts:
+                left += [] if id(part) in gone else [part]
+                left += behind.get(id(part), [])
             if len(left) < len(parts) and not any(map(self.can_stand_alone, left)):
                 return added
             parts[:] = left
@@ -336,16 +339,6 @@ class History(ABC):
 
         `following`: the next message, empty at the end.
         """
-
-
-def spread(entries: Iterable[Json], gone: Set[int], behind: Mapping[int, list[Json]]) -> list[Json]:
-    """A list without the entries that are gone, and with others behind some of them."""
-    kept: list[Json] = []
-    for entry in entries:
-        if id(entry) not in gone:
-            kept.append(entry)
-        kept += behind.get(id(entry), ())
-    return kept
 
 
 def same(one: object, other: object) -> bool:

@@ -25,13 +25,12 @@ class ResponsesHistory(History):
     part = "input_text"
     results_anywhere = True
     has_reasoning = False
-    """The item that is read is reasoning, a reference that may mean some, or a call behind either."""
+    """The item that is read is reasoning, or a call behind it."""
 
     def read_message(self, number: int, message: Json) -> Said:
         kind, identity, role = string_of(message.get("type")), message.get("call_id"), message.get("role")
-        # The type of a reference may be omitted.
-        reasons = role is None and kind in ("reasoning", "item_reference", "")
-        self.has_reasoning = reasons or (number > 0 and self.has_reasoning and kind.endswith("_call"))
+        behind = number > 0 and self.has_reasoning and kind.endswith("_call")
+        self.has_reasoning = kind == "reasoning" or behind
         if kind == "function_call" or (kind and type(identity) is str):
             identity = string_of(identity)
             if kind.endswith(_OUTPUT):
@@ -49,7 +48,7 @@ class ResponsesHistory(History):
 
     @property
     def conversation(self) -> list[Said]:
-        messages = [] if self._is_kept_by_server() else self.messages
+        messages = self.messages if self.is_complete() else []
         return [one for one in messages if one.role != "model" or any(call.takes_result for call in one.calls)]
 
     def is_whole(self, said: Said) -> bool:
@@ -61,13 +60,13 @@ class ResponsesHistory(History):
 
     # Pairs
 
-    def _is_kept_by_server(self) -> bool:
-        return any(self.request.get(key) for key in ("previous_response_id", "conversation"))
-
     def is_complete(self) -> bool:
+        if any(self.request.get(key) for key in ("previous_response_id", "conversation")):
+            return False
         # The type of a reference may be omitted.
-        refers = any(item.get("type") in ("item_reference", None) and "role" not in item for item in self.entries)
-        return not (refers or self._is_kept_by_server())
+        return all(
+            one.get("type") not in ("item_reference", None) or "role" in one for one in objects_in(self.entries)
+        )
 
     def repeated(self, change: Change) -> list[Json]:
         """But for the items that are paired."""
