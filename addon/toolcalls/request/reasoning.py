@@ -161,9 +161,10 @@ class ReasoningSession:
                 given.extras[str(number)] = back.extras[identity]
         if not history.is_whole(said):
             given.fields = back.fields
-            for parts in ([said], [*halves, said]) if back.blocks and len(calls) in (0, len(turn.ids)) else ():
+            for parts in ([said], [*halves, said]):
                 # Hosts reject signed thinking if the other blocks are not the same.
-                if "".join("".join(part.words for part in parts).split()) == "".join(turn.text.split()):
+                words = "".join("".join(part.words for part in parts).split())
+                if back.blocks and words == "".join(turn.text.split()) and len(calls) in (0, len(turn.ids)):
                     self.given_back[parts[0].number] = GivenBack(blocks=back.blocks)
                     return
         if given:
