@@ -10,6 +10,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..mend.strict import read
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 
+LISTS = ("messages", "input", "contents")
+"""Where a request has its messages or items; one list by protocol."""
 CREATE = "response.create"
 """The type of a frame with a request."""
 CANCELLED = (
@@ -378,18 +381,13 @@ def inner(request: Json) -> Json:
 def used_ids(request: Json) -> frozenset[str]:
     """The ids in a request of any protocol, as the client wrote them: a new call must not get one of them again."""
     found: list[Any] = []
-    for entry in entries_of(request):
+    for entry in chain.from_iterable(objects_in(request.get(key)) for key in LISTS):
         found.append(entry.get("call_id"))
         for parts in (entry.get("tool_calls"), entry.get("content"), entry.get("parts")):
             if type(parts) is list:
                 found += [one.get("functionCall", one) for one in parts if type(one) is dict]
     ids = [one.get("id") if type(one) is dict else one for one in found]
     return frozenset(one for one in ids if type(one) is str and one)
-
-
-def entries_of(request: Json) -> list[Json]:
-    """The messages or items of a request of any protocol."""
-    return [entry for key in ("messages", "input", "contents") for entry in objects_in(request.get(key))]
 
 
 def objects_in(entries: object) -> list[Json]:

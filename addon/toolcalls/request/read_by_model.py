@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from .answered import SIGNATURE
-from .history import entries_of, objects_in
+from .history import LISTS, objects_in
 
 _OWN = frozenset(("assistant", "model", "ai", "bot", "system", "developer", "none"))
 """The roles whose words are the model's own or its instructions. What all others say counts as read."""
@@ -68,7 +69,7 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
     asked = request.get("input")
     if isinstance(asked, str):
         yield asked
-    for entry in entries_of(request):
+    for entry in chain.from_iterable(objects_in(request.get(key)) for key in LISTS):
         # Gemini's contents need no role if all of them are the user's.
         role, content = entry.get("role", "user" if "parts" in entry else None), entry.get("content")
         if isinstance(role, str) and role.lower() not in _OWN:
