@@ -106,19 +106,21 @@ def _sentence(result: PastResult, said: str, change: Change) -> str:
         if guides and (option is True or of_arguments or refuses):
             return rewrite("" if reason in said else reason)
         return "" if reason in said else f"{OURS}was refused: {reason}; send the call again."
-    if not guides or _ASKED in said:
+    if not guides:
         return ""
     lacks = _lacking(call, change) if call is not None else ""
     if refuses and call is not None and isinstance(call.name, str):
         # If a shell can take the call, the result is what some program printed, whatever it looks like.
         tool, given = change.tools.get(call.name), change.meant(call.arguments)
         refuses = not (given and tool is not None and tool.shell_like and tool.fits(given))
+    if not (refuses or lacks or (option is True and failed)) or _ASKED in said:
+        return ""
     if refuses or (lacks and (option is True or failed)):
         return rewrite(lacks)
     if lacks:
         why = f"{OURS}does not fit its schema: {lacks.rstrip('.')}."
         return f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
-    return _CORRECT if option is True and failed else ""
+    return _CORRECT
 
 
 def _lacking(call: PastCall, change: Change) -> str:
@@ -131,7 +133,8 @@ def _lacking(call: PastCall, change: Change) -> str:
         return error if isinstance(error, str) else ""
     tool = change.tools.get(name)
     keys = keys_of(given) if isinstance(given, str) and tool is not None else given
-    lacks = tool.missing(dict.fromkeys(keys)) if tool is not None and isinstance(keys, dict | frozenset) else ()
+    keys = dict.fromkeys(keys) if isinstance(keys, frozenset) else keys
+    lacks = tool.missing(keys) if tool is not None and isinstance(keys, dict) else ()
     return missing_sentence(lacks) if lacks else ""
 
 

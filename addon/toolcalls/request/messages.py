@@ -152,7 +152,7 @@ class MessagesHistory(BlockHistory):
     def tidy(self, change: Change) -> None:
         for message in objects_in(self.entries):
             blocks = objects_in(message.get("content"))
-            kept = [one for one in blocks if one.get("text") != "" or one.get("type") != "text"]
+            kept = [one for one in blocks if one.get("type") != "text" or one.get("text") != ""]
             # If a whole text was a call, the client still keeps its empty block.
             if len(kept) < len(blocks) and any(map(self.can_stand_alone, blocks)):
                 change.count("empty text", len(blocks) - len(kept))
