@@ -15,6 +15,7 @@ from ..mend.arguments import Finish, Mended, mend_arguments
 from ..mend.names import tool_that_fits
 from ..mend.strict import no_constant, write
 from ..policy import Policy
+from ..reasons import Refusal
 from ..sizes import parts_in
 from ..tools.declared import INVALID, Tools
 from .history import History, PastCall, Turn
@@ -102,7 +103,7 @@ def keys_of(written: str) -> frozenset[str] | None:
         return known
     try:
         value = json.loads(written, parse_constant=no_constant)
-    except (ValueError, RecursionError):
+    except (Refusal, ValueError, RecursionError):
         return None
     if type(value) is not dict:
         return None
