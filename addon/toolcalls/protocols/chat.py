@@ -144,9 +144,9 @@ class Chat(Protocol):
         kept |= {"index": index, "delta": unknown, "finish_reason": None}
         body = {**chunk, "choices": [kept]}
         choice = self.answers[index]
-        stop = choice.stop if choice.reason_waits else None
-        if not (reason or beside or parts) and stop is not None:
-            return [Stop(stop.reason, stop.finish, {"usage": chunk["usage"]})]  # It goes with the reason before it.
+        if choice.stop is not None and not (reason or beside or parts) and choice.reason_waits:
+            # It goes with the reason before it.
+            return [Stop(choice.stop.reason, choice.stop.finish, {"usage": chunk["usage"]})]
         if not reason:
             calls = any(isinstance(part, Fragment) or "tool_calls" in part.body for part in parts)
             return [Other(body=body, quiet=True, waits=True, of_text=not calls)]
