@@ -132,8 +132,10 @@ def _owners(one: Fragment, calls: list[Call], names: dict[str, str]) -> list[Cal
         return shared[most] if most else []
     text = payload.text_of(one.given)
     for call in shared.get(0, []):
-        alike = call.says == text or (len(text) <= _LONG and meaning_of(call.says)[1] == meaning_of(text)[1])
-        if not call.ended and (alike if call.says and not is_empty(text) else one.ends and not call.says):
+        alike = call.says == text != "" or (
+            not is_empty(text) and len(text) <= _LONG and meaning_of(call.says)[1] == meaning_of(text)[1]
+        )
+        if not call.ended and (alike or (one.ends and not call.says)):
             return [call]
     return []
 
