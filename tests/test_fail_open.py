@@ -22,7 +22,7 @@ from tests import sampling
 from tests.chat_client import events
 from tests.protocols.responses_wire import REQUEST, Upstream
 from tests.splits import cut
-from toolcalls import body as body_module
+from toolcalls import engine as engine_module
 from toolcalls.engine import Response
 from toolcalls.recording import store
 from toolcalls.request.request import decode, read_request
@@ -30,8 +30,8 @@ from toolcalls.sizes import MOST_CALLS
 from toolcalls.wire.framing import SSE
 
 ENGINE = str(Path(toolcalls.__file__).parent)
-BOOKS = ("body_stream.py", "engine.py", "events.py")
-BODY = Path(ENGINE) / "body.py"
+BOOKS = ("body_stream.py", "events.py")
+BODY = Path(ENGINE) / "engine.py"
 TAIL = Path(ENGINE) / "waiting.py"
 CATCHES = {"feed", "_take", "close", "drain", "_answer", "commit", "_give_up", "_release", "_read"}
 """The functions of the body and the tail that must be right for anything to fail open."""
@@ -227,7 +227,7 @@ def test_a_chunk_that_cannot_be_cut_into_events_is_not_lost(known: bool, monkeyp
     out = answer.feed(body) if known else []
     broken = SSE._replace(cut=fails)
     monkeypatch.setattr(answer, "_framing", broken)
-    monkeypatch.setattr(body_module, "SSE", broken)
+    monkeypatch.setattr(engine_module, "SSE", broken)
     out += [*answer.feed(body[:20]), *answer.feed(body[20:]), *answer.close()]
     assert b"".join(out) == body * (2 if known else 1)
     assert isinstance(answer.failure, Injected)

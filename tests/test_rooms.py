@@ -48,8 +48,7 @@ MAY_KNOW = {
     "answer": "answer_text call calls finish_reason live mend outcome parts policy reasons request sent sizes waiting",
     "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes textcalls waiting wire",
     "sniff": "payload protocols sizes wire",
-    "body": "mend protocols sizes sniff wire",
-    "engine": "body ids mend outcome parse_failure policy protocols request sniff wire",
+    "engine": "ids mend outcome parse_failure policy protocols request sizes sniff wire",
     "websocket": "engine outcome policy request wire",
     # The world outside.
     "recording": "__init__ engine outcome reasons policy request websocket",

@@ -23,6 +23,6 @@ def test_a_walk_ends_with_a_call_or_holds_one(name: str) -> None:
 
 def test_a_walk_names_functions_of_the_engine_only_once_each() -> None:
     functions = follow(chat_fragment(), ENGINE)["functions"]
-    assert ("body.py", "Body.feed") in functions
+    assert ("engine.py", "Response.feed") in functions
     assert len(functions) == len(set(functions))
     assert all((Path(ENGINE) / file).is_file() for file, _ in functions)

@@ -48,8 +48,8 @@ JOINED = (
 )
 NO_END = (ENGINE + "protocols/chat.py", "out = super().end(half)", "out = list[bytes]()")
 NO_LIMIT = (
-    ENGINE + "body.py",
-    "self._mender, self._limit, self._decoder = mender, mender.policy.max_held_bytes,",
+    ENGINE + "engine.py",
+    "self._mender, self._limit, self._decoder = mender, policy.max_held_bytes,",
     "self._mender, self._limit, self._decoder = mender, 10**12,",
 )
 NONE_TOGETHER = (
@@ -106,7 +106,7 @@ script.ReloadInterval = 0.05'''),),
     ),
     Mutation(
         "corrupt gzip in the middle", "test_lies.py gzip and broken", "a decoder that fails lets the bytes pass",
-        ((ENGINE + "body.py", "            self._rest += chunk\n            return self._give_up(error)\n", "            raise\n"),),
+        ((ENGINE + "engine.py", "            self._rest += chunk\n            return self._give_up(error)\n", "            raise\n"),),
     ),
     Mutation(
         "invalid UTF-8", "test_lies.py invalid_utf_8", "bytes that are no text are read as U+FFFD",
@@ -115,7 +115,7 @@ script.ReloadInterval = 0.05'''),),
     Mutation(
         "deep nesting", "test_lies.py nested_too_deep", "a RecursionError is caught like any other",
         (
-            (ENGINE + "body.py", "except Exception as error:", "except ValueError as error:"),
+            (ENGINE + "engine.py", "except Exception as error:", "except ValueError as error:"),
             (ENGINE + "payload.py", "(ValueError, RecursionError)", "ValueError"),
             (ENGINE + "request/request.py", "except (ValueError, RecursionError):", "except ValueError:"),
         ),

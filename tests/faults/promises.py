@@ -78,11 +78,11 @@ PROMISES = (
     ),
     Mutation(
         "promise: an answer passes where we fail", "../test_fail_open.py whatever_line and beside", "what is raised is caught",
-        ((ENGINE + "body.py", "except Exception as error:", "except ZeroDivisionError as error:"),),
+        ((ENGINE + "engine.py", "except Exception as error:", "except ZeroDivisionError as error:"),),
     ),
     Mutation(
         "promise: where we fail nothing is lost", "../test_fail_open.py cannot_be_cut", "what is held goes out",
-        ((ENGINE + "body.py", "return [piece for piece in (*held, *events, rest) if piece]", "return [piece for piece in (*held, *events) if piece]"),),
+        ((ENGINE + "engine.py", "return [piece for piece in (*held, *events, rest) if piece]", "return [piece for piece in (*held, *events) if piece]"),),
     ),
     Mutation(
         "promise: nothing is written to disk unasked", "../test_safety.py everything_that_is_written", "every place that writes is known",

@@ -18,7 +18,6 @@ from mitmproxy.test import taddons
 
 from tests.proxy.test_script import answered, asked, events, play
 from toolcalls.answer import Answer
-from toolcalls.body import Body
 from toolcalls.engine import Response
 from toolcalls.protocols.protocol import Protocol
 from toolcalls.proxy.body_stream import BodyStream
@@ -45,7 +44,7 @@ def alive(*kinds: type) -> list[str]:
 
 def test_no_answer_of_any_recording_waits_for_the_collector() -> None:
     """Refused arguments too: the frames of an exception know everybody up to the flow."""
-    kinds = (BodyStream, Captured, Body, Protocol, Answer)
+    kinds = (BodyStream, Captured, Response, Protocol, Answer)
     before = alive(*kinds)
     count = 0
     for directory in store.find(RECORDINGS):
