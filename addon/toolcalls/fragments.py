@@ -103,7 +103,7 @@ def mixed(fragments: list[str]) -> bool:
                 another = quote == first and before not in BEFORE_A_VALUE
                 # Some servers' parsers send the bracket twice: `{`, and then the whole object.
                 another = another and not (text[:at].strip() == "{" and payload.object_in(text[at:]) is not None)
-                lone = lone or not quote
+                lone = lone or (not quote and before in "{:,[(")
             again = _KEY.match(text, at)
             if another or (key is not None and again is not None and key[2] == again[2]):
                 return True  # Another call of the same tool has the same first key.
