@@ -251,7 +251,7 @@ class Answer:
         last = calls[-1] if calls else Fragment(whole=True)
         ends = last.whole or last.begins or last.ends or last.item  # By an event that may follow.
         free = finish is Finish.COMPLETE and not (undecided or self._waiting.written or ends)
-        if free and are_certain(calls, self._tools):
+        if free and are_certain(calls, self._tools, finish):
             calls, out = [], [*out, *self._decide(finish)]
         # Behind a call another one may follow, but the event of a text leaves as it came.
         alone = self.sent and not (part.source and any(isinstance(one, Text) for one in part.source.parts))

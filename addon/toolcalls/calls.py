@@ -62,16 +62,20 @@ def assemble(fragments: Sequence[Fragment], tools: Tools, finish: Finish) -> lis
     return calls
 
 
-def are_certain(fragments: Sequence[Fragment], tools: Tools) -> bool:
-    """Whether these are calls in which nothing can be missing: they are valid as they came."""
+def are_certain(fragments: Sequence[Fragment], tools: Tools, finish: Finish = Finish.CUT) -> bool:
+    """Whether these are calls in which nothing can be missing: they are valid as they came; or the answer says that
+    it is complete, and their brackets are closed."""
     last = fragments[-1]
-    calls = [] if last.partial_args is not None else assemble(fragments, tools, Finish.CUT)
+    calls = [] if last.partial_args is not None else assemble(fragments, tools, finish)
     for call in calls:
-        value = payload.read_encoded(call.arguments)
-        # Behind an empty object, and behind a beginning that says nothing, the real one may follow. Where calls end,
-        # each ends with an event of its own.
-        says = value or call.pieces or call.stated if call.ended else value and not last.ends
-        if not (call.name and not call.refusal and isinstance(value, dict) and says):
+        certain = finish is Finish.COMPLETE and call.looks_complete()
+        if finish is not Finish.COMPLETE:
+            value = payload.read_encoded(call.arguments)
+            # Behind an empty object, and behind a beginning that says nothing, the real one may follow. Where calls
+            # end, each ends with an event of its own.
+            says = value or call.pieces or call.stated if call.ended else value and not last.ends
+            certain = isinstance(value, dict) and bool(says)
+        if not (call.name and certain) or call.refusal:
             return False
     return bool(calls)
 
