@@ -44,7 +44,7 @@ _VARYING: Final = re.compile(
     rb'"(?:sequence_number|created_at|obfuscation|p|candidatesTokenCount|totalTokenCount)": ?(?:"([^"\\]*)"|([0-9]+))'
 )
 """What may differ between events that are alike."""
-_VALUE: Final = re.compile(rb'[^"\\]*')
+_QUOTE, _BACKSLASH = b'"\\'
 _NOTHING: Final = b"\0"
 """What no event begins with."""
 
@@ -140,7 +140,7 @@ def _behind_all(constants: list[bytes], chunk: bytes, at: int) -> int:
     for constant in constants:
         end = chunk.find(constant, at)
         value = chunk[at:end]
-        if end < 0 or not (value.isalnum() or _VALUE.fullmatch(value)):
+        if end < 0 or _QUOTE in value or _BACKSLASH in value:
             return -1
         at = end + len(constant)
     return at

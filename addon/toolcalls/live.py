@@ -88,7 +88,8 @@ class Live:
         first = call.fragments[0]
         self._tail.let_go(*self._kept)
         self._kept = [Fragment(first.slot, arguments=self._held, choice=first.choice)] if self._held else []
-        self._tail.keep(*self._kept)
+        for kept in self._kept:
+            self._tail.keep(kept)
         return self._piece(part, begins=begins)
 
     def _is_next(self, one: Fragment) -> bool:

@@ -38,9 +38,9 @@ class Tail:
     def __bool__(self) -> bool:
         return bool(self._parts)
 
-    def keep(self, *parts: Part) -> None:
-        """Nothing of these parts is sent now."""
-        self.changes += [(part, True) for part in parts]
+    def keep(self, part: Part) -> None:
+        """Nothing of this part is sent now."""
+        self.changes.append((part, True))
 
     def let_go(self, *parts: Part) -> None:
         """These parts are sent, or are no longer needed."""
@@ -105,10 +105,8 @@ class Waiting:
         if isinstance(part, Fragment):
             self.fragments.append(part)
             self.open += part.begins - part.ends
-        elif isinstance(part, Written):
-            self.written += 1
-        may_become_call = isinstance(part, Text) and not isinstance(part, Written)
-        (self.texts if self.texts or may_become_call else self._parts).append(part)
+        self.written += isinstance(part, Written)
+        (self.texts if self.texts or _may_become_call(part) else self._parts).append(part)
         self._tail.keep(part)
 
     def release(self, found: Sequence[str | FoundCall], slot: Slot) -> list[Part]:

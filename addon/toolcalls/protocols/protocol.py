@@ -213,9 +213,11 @@ class Protocol(Traits, ABC):
         piece = self._alike.piece(raw) if last is not None else ""
         if last is None or not piece:
             return None
-        part: Part = Text(piece, last.slot, last.body, choice=last.choice)
+        part: Part
         if isinstance(last, Fragment):
             part = Fragment(last.slot, item=last.item, arguments=piece, placed=last.placed, choice=last.choice)
+        else:
+            part = Text(piece, last.slot, last.body, choice=last.choice)
         ready = self._taken(read_together(raw, [part]))
         passed = ready == [part]
         self.passing = part if passed and isinstance(part, Text) and self.answers[part.choice].rests else None

@@ -49,7 +49,7 @@ def cut(block: bytes | bytearray, start: int = 0) -> tuple[list[bytes], int]:
         end = max((end for end in ends if end <= most), default=-1)
     else:
         at = end = block.rfind(b"\n\n", start) + 2
-        while block.endswith(b"\n", start, at):
+        while block.endswith(b"\n\n\n", start, at):
             at -= 1
         # The last of an odd run of line ends belongs to the next event, wherever the network cut the stream.
         end = end - (end - at) % 2 if end >= 2 else -1
