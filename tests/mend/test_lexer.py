@@ -1,4 +1,4 @@
-"""Tokens, strings and brackets are followed as one character after the other would say, however the text is cut."""
+"""Strings and brackets are followed as one character after the other would say, however the text is cut."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from toolcalls.mend.lexer import SPACE, STRING, WORD, Lexer, loose_tokens
+from toolcalls.mend.lexer import Lexer
 
 ALPHABET = '\\\\\\"""{}[]a,\n'
 
@@ -47,13 +47,3 @@ def test_the_state_is_that_of_reading_every_character_at_every_split(seed: int) 
         expected = read_slowly(text)
         for pieces in ([text], [text[:cut], text[cut:]], list(text)):
             assert follow(pieces) == expected, (text, pieces)
-            assert "".join(text[begin:end] for _, begin, end in loose_tokens(text)) == text
-
-
-def test_tokens_say_what_they_are_and_where() -> None:
-    text = '{"a\\"b": [1.5, true], \n"c'
-    tokens = [(kind, text[begin:end]) for kind, begin, end in loose_tokens(text)]
-    assert tokens == [
-        *(("{", "{"), (STRING, '"a\\"b"'), (":", ":"), (SPACE, " "), ("[", "["), (WORD, "1.5"), (",", ",")),
-        *((SPACE, " "), (WORD, "true"), ("]", "]"), (",", ","), (SPACE, " \n"), (STRING, '"c')),
-    ]

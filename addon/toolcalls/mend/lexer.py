@@ -1,15 +1,14 @@
 """One lexer for JSON text that may be broken or arrive in pieces: the characters that count, by name, and where
 strings, marks and words begin and end.
 
-`Lexer` follows the brackets of a text, `StrictPrefix` checks that a text can still become a strict object,
-`loose_tokens` cuts a text into tokens, and `next_quote` ends a string, for them as for the tolerant grammar. The
-patterns run over spans at C speed; every repetition is possessive or bounded: none backtracks over the text.
+`Lexer` follows the brackets of a text, `StrictPrefix` checks that a text can still become a strict object, and
+`next_quote` ends a string, for the tolerant grammar too. The patterns run over spans at C speed; every repetition is
+possessive or bounded: none backtracks over the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -191,31 +190,7 @@ class Lexer:
 
 STRING: Final = '"'
 WORD: Final = "word"
-SPACE: Final = " "
-Token = tuple[str, int, int]
-"""Its kind (STRING, SPACE, WORD for whatever is no mark, or the mark itself), its begin and end."""
-CLOSER_OF: Final = {'"': '"', "'": "'", "“": "”", "‘": "’"}
-BEFORE_A_VALUE: Final = frozenset(":,[(")
-_BEFORE_A_STRING: Final = BEFORE_A_VALUE | {"{", ""}
-_BEHIND_A_STRING = re.compile(r"\s*+(?:[,:}\]]|\Z)")
-_LOOSE_TOKEN = re.compile(r"""(?P<word>\\.|[^\s\\"'“‘{}\[\](),:]++)|(?P<space>\s++)|.""", re.DOTALL)
-
-
-def loose_tokens(text: str) -> Iterator[Token]:
-    """The tokens of a text that may be broken: a string is in quotes of any kind, and begins where one may begin."""
-    at, before = 0, ""
-    while found := _LOOSE_TOKEN.match(text, at):
-        kind, begin, at = {"word": WORD, "space": SPACE}.get(found.lastgroup or "", found[0]), at, found.end()
-        if kind in CLOSER_OF and before in _BEFORE_A_STRING:
-            closer, kind = CLOSER_OF[kind], STRING
-            # It ends at the first quote with something behind it that fits.
-            while (quote := next_quote(text, at, closer)) >= 0 and not _BEHIND_A_STRING.match(text, quote + 1):
-                at = quote + 1
-            at = len(text) if quote < 0 else quote + 1
-        yield kind, begin, at
-        before = before if kind == SPACE else kind
-
-
+"""The kinds of tokens that are no marks."""
 MOST_LEVELS: Final = 256
 """Deeper nesting is held: no tool takes it, and readers with a recursion limit would fail on it."""
 
