@@ -11,13 +11,14 @@ import re
 from typing import Final
 
 from . import payload
-from .mend.lexer import BEFORE_A_VALUE, Lexer
+from .mend.lexer import Lexer
 from .sizes import MOST_BROKEN, LimitReached, has_more_parts
 from .tools.declared import Tools
 
 SENT_AGAIN: Final = "sent again"
 
 _NOTHING: Final = frozenset({"", "{}", "[]", "null"})
+_BEFORE_A_VALUE: Final = frozenset(":,[(")
 _OPENS = re.compile(r"""\s*+(")?\s*+(?:\[\s*+)?\{\s*+(?:(\\*+)(["'“‘]))?""")
 """How arguments begin: with an object, which may be encoded as a string or be alone in a list, and the quote of its
 first key."""
@@ -100,7 +101,7 @@ def mixed(fragments: list[str]) -> bool:
             if lexer.inside:
                 another = in_key or (quote == first and bool(escaped) == bool(encoded))
             else:
-                another = quote == first and before not in BEFORE_A_VALUE
+                another = quote == first and before not in _BEFORE_A_VALUE
                 # Some servers' parsers send the bracket twice: `{`, and then the whole object.
                 another = another and not (text[:at].strip() == "{" and payload.object_in(text[at:]) is not None)
                 lone = lone or (not quote and before in "{:,[(")
