@@ -27,12 +27,12 @@ CUT_INSIDE: Final = "the answer was cut off before the call was complete"
 MIXED: Final = "the fragments of several calls cannot be told apart"
 RENAMED_LIVE: Final = "its name changed after the client had a part of it"
 SENT_WHOLE: Final = "the same call was sent as a whole while this one was arriving"
-NAME_CONTRADICTED: Final = "the name and the arguments of the call tell different arguments"
-EVENTS_CONTRADICTORY: Final = "the events of the call tell different arguments"
-FREEFORM_UNCLEAR: Final = "the input of the freeform tool was cut off or has no one reading"
-ANOTHER_CHOICE: Final = "one choice was asked for, and another one has calls too"
+NAME_CONTRADICTED: Final = "the call's name and its arguments disagree"
+EVENTS_CONTRADICTORY: Final = "the call's events disagree about its arguments"
+FREEFORM_UNCLEAR: Final = "the input of the freeform tool was cut off or is ambiguous"
+ANOTHER_CHOICE: Final = "the client asked for one choice, but a second one has calls too"
 PIECES_UNCLEAR: Final = "it is not clear how the pieces of its arguments fit together"
-BEHIND_THE_END: Final = "a call behind the end of the answer, where another one was made of the text that ended it"
+BEHIND_THE_END: Final = "the call came after the end of the answer, whose last text had already become a call"
 
 
 def cut_inside(key: str | None, characters: int) -> Refusal:
@@ -100,8 +100,8 @@ _REASONS = (
     ("unknown tool", ("Unknown tool",)),
     ("no tool name", ("Not a tool name",)),
     ("cut off", ("cut off",)),
-    ("contradictory events", ("tell different arguments", "its name changed", "sent as a whole")),
-    ("another answer", ("another one has calls", "behind the end of the answer")),
+    ("contradictory events", ("disagree", "its name changed", "sent as a whole")),
+    ("another answer", ("a second one has calls", "after the end of the answer")),
     ("several objects", ("two different objects", "objects")),
     ("no object", ("no object", "not an object", "outside the object")),
     ("too large", ("nested", "too many", "encoded more than", "too large", "larger than")),

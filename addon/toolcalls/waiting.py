@@ -20,7 +20,7 @@ from .tools.declared import Tools
 
 
 class Tail:
-    """The parts of a stream that were taken and that the client has nothing of, in the order of their arrival.
+    """The parts of a stream that we took and have not sent, in the order of their arrival.
 
     It is all that has to be sent if something fails. What an event changes in it counts only once the event has been
     answered (`commit`): if anything raises before that, nothing of the event was sent, and the tail is as it was.

@@ -28,7 +28,7 @@ def short_table(ended: Sequence[Ended]) -> str:
     """The table of how many sessions of each agent succeed, without toolfix and with it."""
     names = list(dict.fromkeys(one.agent for one in ended))
     number = len({one.broken for one in ended})
-    rows = [[f"succeed, of {number} sessions", *names]]
+    rows = [[f"successful sessions, of {number}", *names]]
     for title, toolfix in (("without toolfix", False), ("with toolfix", True)):
         cells = [sum(one.well for one in ended if one.agent == name and one.toolfix == toolfix) for name in names]
         rows.append([title, *map(str, cells)])

@@ -146,7 +146,7 @@ TEXT = {
     "chat-text-unclosed-parameter": "I run the tests.\n",
     "messages-block-type-mismatch-newline": "",
     "responses-patch-cut-off": "[toolfix] The call of apply_patch was dropped: "
-    "the input of the freeform tool was cut off or has no one reading.",
+    "the input of the freeform tool was cut off or is ambiguous.",
     "responses-text-markup-in-value": "I add it to the README.\n",
     "responses-text-token-in-the-ends": "I clean up.\n",
     "zai-null-patch-ends-the-turn": "Let me look.",

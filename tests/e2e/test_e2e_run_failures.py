@@ -188,7 +188,7 @@ def test_after_a_version_or_a_help_nothing_is_said(run: Run, tmp_path: Path) -> 
 def test_behind_another_proxy_a_no_proxy_of_the_users_own_is_named(run: Run, tmp_path: Path) -> None:
     agent = program(tmp_path / "agent", "exit 3")
     environ = {"NO_PROXY": "localhost,.corp", "HTTPS_PROXY": "http://127.0.0.1:9"}
-    said = "toolfix: NO_PROXY has .corp: clients bypass the proxy there. Take out what has a model behind it."
+    said = "toolfix: NO_PROXY has .corp: clients bypass the proxy there. Remove the entries that serve a model."
     result = run(agent, **environ)
     assert (result.returncode, result.stderr.splitlines()) == (3, [said, NO_ANSWER])
     assert run(agent, "--version", **environ).stderr == ""

@@ -184,7 +184,7 @@ def test_deltas_and_a_statement_that_are_two_different_objects_are_refused() -> 
     upstream = Upstream().call("shell", SHELL).end()
     upstream.of("arguments.done")[0]["arguments"] = '{"command":"rm"}'
     assert read(upstream.bytes()).calls() == [("function_call", "shell", "{}")]
-    assert outcomes(upstream.bytes())[0]["reason"] == "the events of the call tell different arguments"
+    assert outcomes(upstream.bytes())[0]["reason"] == "the call's events disagree about its arguments"
 
 
 @pytest.mark.parametrize("stated", ["", "{}", '{ "command" : "ls" }', SHELL[:-3], json.dumps(SHELL)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from tests.protocols.responses_wire import REQUEST, Upstream, answer, written
 from tests.protocols.text_protocols import deltas
 from tests.splits import mend
 from tests.validators.responses import Final, validate
-from toolcalls.engine import mend_whole
+from toolcalls.engine import Response, mend_whole
 from toolcalls.request.request import read_request
 
 CALL = '<tool_call>{"name": "shell", "arguments": {"command": "ls"}}</tool_call>'
@@ -136,6 +137,15 @@ def test_an_error_gives_held_text_back_before_it() -> None:
     body = written(upstream.events[:6]) + b'event: error\ndata: {"type":"error","message":"x"}\n\n'
     out, _ = mend(body, protocol="responses", question=QUESTION)
     assert out == body
+
+
+def test_events_that_are_equal_are_all_given_back() -> None:
+    body = re.sub(
+        rb'"sequence_number": ?\d+, ?', b"", written(Upstream().message("a\n", "<tool_call>", "a", "a").events[:8])
+    )
+    answer = Response("responses", QUESTION)
+    out = b"".join([*answer.feed(body), *answer.stop_holding()])
+    assert out.count(b'"delta":"a"') == 2
 
 
 def test_a_call_in_the_text_before_an_error_is_text() -> None:

@@ -35,7 +35,7 @@ INTERRUPTED = 130
 
 
 def own_name() -> str:
-    """What starts this command again when it is pasted: scripts/toolfix says how it was started itself."""
+    """The command to show in hints that are pasted: scripts/toolfix says how it was started itself."""
     return os.environ.get("TOOLFIX_STARTED_AS", "toolfix")
 
 

@@ -143,9 +143,9 @@ def _mended(
     answer = Response(protocol, read_request(decode(request), protocol), policy, seed=seed_of(request))
     after = mend_whole(answer, body, chunk_size)
     if answer.failure is not None:
-        remark(f"it failed ({answer.failure!r}) and let the body pass unchanged.")
+        remark(f"internal error ({answer.failure!r}): the body passes unchanged.")
     if answer.limited:
-        limit = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read"
+        limit = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or a size that is not read"
         remark(f"over a limit ({limit}): the rest passed unchanged.")
     return after, answer.outcomes
 

@@ -204,7 +204,7 @@ def _bypasses(command: str, changes: environment.Changes) -> list[str]:
     """How the command may have bypassed the proxy."""
     name = next(filter(changes.get, environment.NO_PROXY), "")
     if name:
-        return [f"{name} has {changes[name]}: clients bypass the proxy there. Take out what has a model behind it."]
+        return [f"{name} has {changes[name]}: clients bypass the proxy there. Remove the entries that serve a model."]
     known = AGENTS.get(Path(command).stem)
     return [f"{known.name} {known.bypass}. This works: {spelled(known.works)}"] if known and known.bypass else []
 

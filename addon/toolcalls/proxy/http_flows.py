@@ -276,7 +276,7 @@ class HttpFlows:
                 lambda: state.reasoning.answered(before.joined(), response.outcomes),
             )
         if response.limited:
-            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or more than is read of an answer"
+            most = f"toolfix_max_held_bytes, {MOST_CALLS:,} calls, or a size that is not read"
             report.warn(f"the answer is over a limit ({most}); the rest passed unchanged.")
         if response.mended_events:
             report.say(f"{report.would}mended the data of {response.mended_events} events, which was no JSON.")

@@ -106,9 +106,11 @@ class Responses(Protocol):
 
     def as_it_came(self, parts: list[Part]) -> list[bytes]:
         out: list[bytes] = []
+        last = None
         for part in parts:
-            raw = self.write(part) if part.source is None else part.source.raw
-            out += [] if raw in out[-1:] else [raw]
+            if part.source is None or part.source is not last:
+                out.append(self.write(part) if part.source is None else part.source.raw)
+            last = part.source
         return out
 
     def keep_alive(self) -> bytes:
