@@ -28,7 +28,7 @@ MAY_KNOW = {
     "sizes": "",
     # One call.
     "outcome": "",
-    "mend": "reasons tools",
+    "mend": "ids outcome policy reasons tools sizes",
     "textcalls": "mend reasons sizes tools",
     # One answer, one request.
     "payload": "mend reasons",
@@ -41,20 +41,19 @@ MAY_KNOW = {
     "partial_args": "mend parts reasons",
     "calls": "call fragments mend partial_args parts payload reasons sizes tools",
     "live": "call calls fragments mend outcome parts payload reasons tools waiting",
-    "mender": "call ids mend outcome policy reasons sizes tools",
     "sent": "call fragments mend payload tools",
     "waiting": "call mend parts payload textcalls tools",
     "answer_text": "mend parts policy request textcalls sizes waiting",
     "parse_failure": "mend outcome payload policy reasons request sizes textcalls wire",
-    "answer": "answer_text call calls finish_reason live mend mender outcome parts policy reasons request sent sizes waiting",
-    "protocols": "alike answer call calls finish_reason mend mender outcome parts payload policy reasons request sizes textcalls waiting wire",
+    "answer": "answer_text call calls finish_reason live mend outcome parts policy reasons request sent sizes waiting",
+    "protocols": "alike answer call calls finish_reason mend outcome parts payload policy reasons request sizes textcalls waiting wire",
     "sniff": "payload protocols sizes wire",
-    "engine": "ids mender outcome parse_failure policy protocols request sizes sniff wire",
+    "engine": "ids mend outcome parse_failure policy protocols request sizes sniff wire",
     "websocket": "engine outcome policy request wire",
     # The world outside.
     "recording": "__init__ engine outcome reasons policy request websocket",
     "proxy": "__init__ engine outcome policy reasons recording request shown sizes websocket wire",
-    "cli": "__init__ call engine ids mend mender outcome policy proxy recording request shown sizes tools",
+    "cli": "__init__ call engine ids mend outcome policy proxy recording request shown sizes tools",
 }
 """The rooms, and the modules that stand beside them, each with those that it may import. No way leads back."""
 

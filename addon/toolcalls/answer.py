@@ -17,7 +17,7 @@ from .finish_reason import End, FinishWords
 from .live import Live
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
-from .mender import Mender
+from .mend.mender import Mender
 from .outcome import Outcome
 from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought
 from .policy import Policy

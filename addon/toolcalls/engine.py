@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from .ids import Ids
-from .mender import Mender
+from .mend.mender import Mender
 from .outcome import Outcome
 from .parse_failure import Recovered as Recovered
 from .parse_failure import Recovery

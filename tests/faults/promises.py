@@ -301,7 +301,7 @@ PROMISES = (
     ),
     Mutation(
         "promise: a bracket is added only if the tool can take the result", "../must_not_run/test_repairs_against_the_schema.py cannot_take_is_refused", "the schema is asked",
-        ((ENGINE + "mender.py", "    if _GUESSED.isdisjoint(mended.steps):", "    if True:"),),
+        ((ENGINE + "mend/mender.py", "    if _GUESSED.isdisjoint(mended.steps):", "    if True:"),),
     ),
     Mutation(
         "promise: two different arguments for one call", "../protocols/test_responses.py two_different_objects", "all reports of a call are compared",

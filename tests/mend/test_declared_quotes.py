@@ -12,7 +12,7 @@ import pytest
 from toolcalls.call import Call
 from toolcalls.ids import Ids
 from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
 from toolcalls.tools.declared import Tool, Tools
 

@@ -9,7 +9,7 @@ import pytest
 
 from toolcalls.call import Call
 from toolcalls.ids import Ids
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
 from toolcalls.reasons import missing_sentence, not_a_name_sentence, unknown_sentence, unreadable_sentence
 from toolcalls.tools.declared import Tool, Tools

@@ -23,7 +23,7 @@ from toolcalls.cli.filter import mend as repair
 from toolcalls.engine import Response, mend_whole
 from toolcalls.ids import Ids
 from toolcalls.mend.arguments import Finish, mend_arguments
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request
 from toolcalls.tools.declared import Tool, Tools

@@ -14,7 +14,7 @@ from tests.splits import cut_at_random, feed
 from tests.test_fail_open import READERS
 from toolcalls.answer import Answer
 from toolcalls.engine import Response, mend_whole
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.request.request import read_request
 from toolcalls.textcalls.search import Search
 

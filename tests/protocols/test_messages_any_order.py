@@ -28,7 +28,7 @@ from tests.protocols.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 
 TAILS = {
     "whole": reason("tool_use") + MESSAGE_STOP,

@@ -23,10 +23,10 @@ from tests.protocols.messages_wire import (
     tool_start,
 )
 from tests.validators import messages as strict
-from toolcalls import mender
 from toolcalls.ids import restore
+from toolcalls.mend import mender
 from toolcalls.mend.arguments import Mended
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.outcome import Outcome
 
 A = '{"file_path": "/src/a.py"}'

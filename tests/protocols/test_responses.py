@@ -501,7 +501,7 @@ def test_a_namespace_that_is_there_stays() -> None:
 
 @pytest.mark.parametrize("fails_at", [1, 2, 3])
 def test_an_exception_in_mending_gives_everything_back(fails_at: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    from toolcalls.mender import Mender
+    from toolcalls.mend.mender import Mender
 
     upstream = Upstream().message("one").call("shell", "{'command': 'a'}").message("two").call("now", "{}")
     body = upstream.call("shell", '{"command":', '"c"}').message("three").end().bytes()

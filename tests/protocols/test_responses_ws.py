@@ -9,7 +9,7 @@ import pytest
 
 from tests.protocols.responses_wire import REQUEST, Upstream, compact
 from tests.validators.responses import Final, validate
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.websocket import ResponsesSocket
 
 

@@ -11,7 +11,7 @@ import pytest
 from tests.protocols.text_protocols import PROTOCOLS, Protocol, deltas
 from tests.splits import feed
 from toolcalls.engine import Response
-from toolcalls.mender import Mender
+from toolcalls.mend.mender import Mender
 from toolcalls.request.request import read_request
 from toolcalls.textcalls.search import Search
 

@@ -16,7 +16,7 @@ from ..call import Call
 from ..engine import AUTO, PROTOCOLS, Response, mend_whole
 from ..ids import Ids
 from ..mend.finish import Finish
-from ..mender import Mender
+from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..policy import Policy
 from ..proxy.session_summary import Summary

@@ -1,1 +1,1 @@
-"""Mending of one complete call: its name, its arguments and their shape."""
+"""Mending of one complete call: its name, its arguments, their shape, and what the client would reject."""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from .. import payload
 from ..finish_reason import FinishWords
 from ..mend.finish import Finish
-from ..mender import Mender
+from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, read_together
 from ..payload import says
 from ..policy import Policy

@@ -15,7 +15,7 @@ from .. import payload
 from ..finish_reason import FinishWords
 from ..mend import strict
 from ..mend.finish import Finish
-from ..mender import Mender
+from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Piece, Slot, SourceEvent, Stop, Text, Thought, read_together
 from ..payload import index_of, shown_text, string_of
 from ..policy import Policy

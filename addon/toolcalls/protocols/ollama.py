@@ -15,7 +15,7 @@ from .. import payload
 from ..finish_reason import FinishWords
 from ..mend import strict
 from ..mend.finish import Finish
-from ..mender import Mender
+from ..mend.mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, says, string_of
 from ..policy import Policy

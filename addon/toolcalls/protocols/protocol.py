@@ -15,7 +15,7 @@ from ..alike import Alike
 from ..answer import Answer, Traits
 from ..mend import strict
 from ..mend.finish import Finish
-from ..mender import Mender
+from ..mend.mender import Mender
 from ..outcome import Outcome
 from ..parts import Fragment, Part, SourceEvent, Text, read_together
 from ..policy import Policy

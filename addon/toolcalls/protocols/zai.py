@@ -18,8 +18,8 @@ from .. import payload
 from ..calls import assemble
 from ..finish_reason import FinishWords
 from ..mend.finish import Finish
+from ..mend.mender import Mender
 from ..mend.names import mend_name
-from ..mender import Mender
 from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, string_of
 from ..policy import Policy

@@ -18,7 +18,7 @@ from typing import Final
 from ... import payload
 from ...finish_reason import FinishWords
 from ...mend.finish import Finish
-from ...mender import Mender
+from ...mend.mender import Mender
 from ...parts import Fragment, Json, Part, Stop
 from ...policy import Policy
 from ...request.request import Request

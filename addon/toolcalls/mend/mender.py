@@ -10,22 +10,20 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
-from . import reasons
-from .call import Call
-from .ids import Ids
-from .mend.arguments import Mended, mend_arguments
-from .mend.finish import Finish
-from .mend.lexer import StrictPrefix
-from .mend.names import NameMended, mend_name, tool_that_fits
-from .mend.shape import mend_shape
-from .mend.strict import continued, write
-from .mend.strings import may_have_path
-from .outcome import Outcome
-from .policy import Policy
-from .sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_CALLS, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
-from .tools.declared import INVALID, Tool, Tools
+from .. import reasons
+from ..ids import Ids
+from ..outcome import Outcome
+from ..policy import Policy
+from ..sizes import MOST_ARGUMENTS, MOST_BROKEN, MOST_CALLS, MOST_MARKS, LimitReached, Searched, marks_in, parts_in
+from ..tools.declared import INVALID, Tool, Tools
+from .arguments import Finish, Mended, mend_arguments
+from .lexer import StrictPrefix
+from .names import NameMended, mend_name, tool_that_fits
+from .shape import mend_shape
+from .strict import continued, write
+from .strings import may_have_path
 
 NAMED_BY_ARGUMENTS = "name: the one tool that the arguments fit"
 _GUESSED = frozenset({reasons.MISSING_BRACKET, reasons.INNER_QUOTES, reasons.BARE_TEXT, reasons.MISSING_QUOTE})
@@ -33,6 +31,20 @@ _DOES_NOT_FIT = "a bracket or an escape is missing, and the arguments that this 
 _EMPTY_LIST = re.compile(r"\s*\[\s*\]\s*")
 """What PHP and GLM's endpoint send for an empty object. Elsewhere it may be what is left of a lost value."""
 _LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
+
+
+class ReceivedCall(Protocol):
+    """A complete call as it was put together: `Call` in `calls.py`."""
+
+    name: str
+    namespace: str
+    """That of its tool; empty if it has none."""
+    arguments: str
+    finish: Finish
+    steps: tuple[str, ...]
+    """What had to be done to put it together."""
+    refusal: str
+    sent: str | None
 
 
 @dataclass(slots=True)
@@ -61,7 +73,7 @@ class Mender:
 
     def decide(
         self,
-        call: Call,
+        call: ReceivedCall,
         *,
         drop: bool = False,
         id: str | None = None,
@@ -99,7 +111,7 @@ class Mender:
         self.report(outcome)
         return outcome
 
-    def _decide_rest(self, original: Outcome, call: Call, drop: bool, tail: str) -> Outcome:
+    def _decide_rest(self, original: Outcome, call: ReceivedCall, drop: bool, tail: str) -> Outcome:
         """The outcome of a call of which the client has a strict prefix (`sent`): the rest can only continue it.
 
         Name and shape stay unchanged. The outcome's `arguments` are all that the client will have: for a refused
@@ -128,7 +140,7 @@ class Mender:
         ends_open = sent.strip() and not sent.rstrip().endswith("}")
         return replace(refused, arguments=sent if ends_open else sent + "{")
 
-    def _decide_whole(self, original: Outcome, call: Call) -> Outcome:
+    def _decide_whole(self, original: Outcome, call: ReceivedCall) -> Outcome:
         """The outcome of a call: its name is mended first, then its arguments."""
         name, arguments, finish = call.name, call.arguments, call.finish
         named = mend_name(name, self.tools, original.namespace) if name else self._named_by_arguments(call)
@@ -162,7 +174,7 @@ class Mender:
             return not self.policy.arguments
         return not self.policy.touches(mend_name(name, self.tools, namespace).name)
 
-    def _named_by_arguments(self, call: Call) -> NameMended:
+    def _named_by_arguments(self, call: ReceivedCall) -> NameMended:
         """The tool that a call without a name means, by its arguments."""
         namespace = call.namespace or None
         if not len(self.tools):
