@@ -35,12 +35,12 @@ def make(chance: random.Random) -> bytes:
 
 def check(data: bytes) -> None:
     edits = _edits(data)
-    patched, plain = Document(), b""
+    patched, plain = Document(lambda name: True), b""
     for index, text in edits:
         patched.patch(text, index, by_server=True)
         plain = _applied(plain, index, text)
     patched.read(final=True)
-    once = Document()
+    once = Document(lambda name: True)
     once.patch(plain.decode("utf-16-le", "surrogatepass"), by_server=True)
     once.read(final=True)
     need(_text_of(patched.content) == _text_of(once.content), "patched it reads otherwise")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.protocols.zai_streams import CLOSED, TOOLS, WRAPPER, Backend, block, convert, received, utf16
-from toolcalls.parts import Text, Thought
-from toolcalls.protocols.zai_document import Channel, Document, New
+from toolcalls.parts import Part, Text, Thought
+from toolcalls.protocols.zai_document import Channel, Document
 
 # The model
 
@@ -34,6 +34,7 @@ def apply(document: bytes, index: int, text: str) -> bytes:
 
 
 def thought(inner: str) -> str:
+    inner = re.sub(r"(?:\n[ >]*+)++\Z", "", inner)  # Lines at the end that have nothing but the marks of a quotation.
     inner = re.sub(r"(?m)^<summary>.*?</summary>", "", inner)
     return re.sub(r"(?m)^> ?", "", inner).strip()
 
@@ -159,7 +160,7 @@ def edits(draw: st.DrawFn) -> tuple[list[tuple[int, str]], str]:
 @given(edits())
 def test_the_text_and_the_calls_are_those_of_the_model(case: tuple[list[tuple[int, str]], str]):
     steps, final = case
-    reader = Document()
+    reader = Document(lambda name: True)
     for index, text in steps:
         reader.patch(text, index, by_server=True)
     reader.read(final=True)
@@ -182,7 +183,7 @@ def called(document: Document) -> list[Any]:
     return [(call.id, call.name, call.arguments, call.result, call.cut) for call in document.blocks]
 
 
-def sent(said: list[New], kind: type[Text | Thought]) -> str:
+def sent(said: list[Part], kind: type[Text | Thought]) -> str:
     return of_units(utf16("".join(item.text for item in said if isinstance(item, kind))))
 
 
@@ -191,12 +192,12 @@ def sent(said: list[New], kind: type[Text | Thought]) -> str:
 def test_a_document_of_random_edits_reads_like_the_same_document_in_one_piece(
     first: str, changes: list[tuple[int, str]]
 ):
-    reader, plain = Document(), b""
+    reader, plain = Document(lambda name: True), b""
     for index, text in [(0, first), *changes]:
         reader.patch(text, index, by_server=True)
         plain = apply(plain, index, text)
     reader.read(final=True)
-    fresh = Document()
+    fresh = Document(lambda name: True)
     fresh.patch(of_units(plain), by_server=True)
     fresh.read(final=True)
     assert text_of(reader.content) == text_of(fresh.content)
@@ -226,7 +227,7 @@ def test_a_stream_of_edits_gives_the_calls_of_the_model_however_it_is_cut(
 
 @given(st.text(max_size=40), st.integers(-3, 90))
 def test_a_cut_counts_utf16_units_and_never_splits_a_pair(text: str, index: int):
-    document = Document()
+    document = Document(lambda name: True)
     document.patch(text)
     document.patch("|", index)
     document.read(final=True)

@@ -51,7 +51,7 @@ class Chat(Protocol):
         self._calling: int | None = None
         """The first choice that has calls, if one was asked for."""
         self._tokens = 0
-        self._document: Json = {}
+        self._completion: Json = {}
 
     # Reading
 
@@ -172,8 +172,7 @@ class Chat(Protocol):
 
     def keep_alive(self) -> bytes:
         """A chunk with an empty delta. It has no role, because clients that join deltas would get the role twice."""
-        first = next(iter(self.answers), None)
-        return super().keep_alive() if first is None else self._chunk(first, {})
+        return self._chunk(next(iter(self.answers), 0), {})
 
     def write_error(self, error: Json) -> bytes:
         return _event({"error": error}).raw
@@ -197,9 +196,9 @@ class Chat(Protocol):
                 return self._chunk(part.choice, part.body, part.reason)
         return self._chunk(part.choice, part.body) if part.body else b""
 
-    def _chunk(self, choice: int, said: Json, reason: str | None = None) -> bytes:
+    def _chunk(self, choice: int | None, said: Json, reason: str | None = None) -> bytes:
         """A chunk with this delta, or with all that `said` is of one."""
-        head, kept = self._head, {"index": choice, "finish_reason": reason, "delta": said}
+        head, kept = self._head, {"index": choice or 0, "finish_reason": reason, "delta": said}
         if "choices" in said:
             head, kept = said, {**said["choices"][0], "finish_reason": reason}
         return _event({**head, "choices": [kept]}).raw
@@ -207,7 +206,7 @@ class Chat(Protocol):
     # A document
 
     def read_document(self, body: bytes) -> list[Part] | None:
-        answer = self._document = payload.object_in(body) or {}
+        answer = self._completion = payload.object_in(body) or {}
         choices = answer.get("choices")
         listed = isinstance(choices, list) and all(isinstance(choice, dict) for choice in choices)
         if not (choices and listed) or answer.get("error"):
@@ -223,14 +222,14 @@ class Chat(Protocol):
         return sorted(parts, key=lambda part: isinstance(part, Stop))
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:
-        choices = self._document["choices"]
+        choices = self._completion["choices"]
         made = [
             self._written_choice(said, [part for part in parts if part.choice == place], self.answers[place])
             for place, said in enumerate(choices)
         ]
         if made == choices:
             return body
-        return payload.write({**self._document, "choices": made}).encode("utf-8", "backslashreplace")
+        return payload.write({**self._completion, "choices": made}).encode("utf-8", "backslashreplace")
 
     def _written_choice(self, said: Json, parts: list[Part], choice: Choice) -> Json:
         """A choice of the document with these parts instead of its own."""

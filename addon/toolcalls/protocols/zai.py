@@ -20,7 +20,7 @@ from ..finish_reason import FinishWords
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..mend.names import mend_name
-from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
+from ..parts import Fragment, Json, Other, Part, Stop, Text, Thought
 from ..payload import index_of, string_of
 from ..policy import Policy
 from ..reasons import CUT_INSIDE
@@ -28,23 +28,22 @@ from ..request.request import Request, tokens_in
 from ..sizes import LimitReached
 from ..wire import sse
 from ..wire.sse import Event
-from .chat_choice import fragment_of, written_call
+from .chat import DONE, Chat
+from .chat_choice import fragment_of
 from .errors import ERROR, error_in, error_in_text
-from .protocol import Failed, Protocol, joined
-from .zai_document import BLOCK_END, BLOCK_TAG, WRAPPER_TAG, Block, Document
+from .protocol import Failed
+from .zai_document import BLOCK_END, BLOCK_TAG, WRAPPER_TAG, Document
 
 _log = logging.getLogger("toolfix.engine")
 
 _THINKING, _CALLING, _ANSWERED = "thinking", "tool_call", "tool_response"
-_DONE: Final = b"data: [DONE]\n\n"
 _UNCLEAR: Final = {
     "message": "An edit of chat.z.ai does not say what it replaces.", "type": "upstream_error", "code": None
 }  # fmt: skip
 
 
-class Zai(Protocol):
+class Zai(Chat):
     words = FinishWords("tool_calls", "stop", frozenset({"length"}))
-    passes_calls = False
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
         super().__init__(request, policy, mender)
@@ -52,24 +51,21 @@ class Zai(Protocol):
         self._converts = policy.zai == "on" or (policy.zai == "auto" and may_have_tools)
         # Not the time now, because replaying a recording has to give the same bytes.
         identity = f"chatcmpl-{mender.ids.unique('').removeprefix('call_')}"
-        self._head: Json = {"id": identity, "object": "chat.completion.chunk", "created": 0, "model": request.model}
+        self._head = {"id": identity, "object": "chat.completion.chunk", "created": 0, "model": request.model}
         self._has_role = self._is_done = False
         """The client has the role; `done` arrived, and behind it only the usage counts."""
         self._usage: Json | None = None
         self._reason = self._phase = ""
-        self._document = Document()
+        self._document = Document(self._is_clients, ends_at_null=policy.zai_after_null == "cut")
         self._thinks: Literal["", "in the document", "apart", "behind a call"] = ""
         """Where thinking came last: in a wrapper; outside the document; there, and then came a call, so that what the
         model thinks next begins a paragraph."""
-        self._blocks_of_turn: int | None = None
-        """How many blocks belong to the turn, once a null patch has ended it."""
         self._fragments: list[Fragment] = []
         self._fragments_size = 0
         self._called = False
         """The fragments may be of a call of the client's."""
         self._run_by_server = set[str]()
         """The ids of calls that the server ran itself, or their names if it does not say their ids."""
-        self._known: dict[str, bool] = {}
 
     # The stream
 
@@ -89,7 +85,7 @@ class Zai(Protocol):
             return [*self.written([part for part in parts if not isinstance(part, Stop)]), *failed.events]
         if len(self._document) + self._fragments_size > self._policy.max_held_bytes:
             raise LimitReached
-        return out if self._blocks_of_turn is None else [*out, *self.written(self._end_turn())]
+        return [*out, *self.written(self._end_turn())] if self._document.ended else out
 
     def read(self, event: Event) -> list[Part]:
         said = payload.read_strict(event.data or "")
@@ -112,8 +108,7 @@ class Zai(Protocol):
         """All that is held, the calls of the turn, and its end; `broken_off`: the end is missing, or an error."""
         self._document.read(final=not broken_off)
         new = self._new_parts()
-        ended = self._is_done or self._blocks_of_turn is not None
-        finish = Finish.COMPLETE if ended else Finish.UNKNOWN
+        finish = Finish.COMPLETE if self._is_done or self._document.ended else Finish.UNKNOWN
         finish = Finish.of(self._reason) if self._reason else finish
         finish = Finish.CUT if broken_off else finish
         reason = "length" if broken_off or self._reason == "length" else "stop"
@@ -137,7 +132,7 @@ class Zai(Protocol):
             values = (payload.read_encoded(call.arguments) for call in self._calls())
             complete = self._document.content.length > 0 and bool(self._usage or self._reason)
             if not (done and (complete or any(isinstance(value, dict) for value in values))):
-                raise Failed(*_failure(error))
+                raise Failed(self.write_error(error), DONE)
             _log.info("chat.z.ai ended a complete answer with an error: %s", error["message"])
         usage = data.get("usage")
         self._usage = usage if usage and isinstance(usage, dict) else self._usage
@@ -181,7 +176,7 @@ class Zai(Protocol):
             text = text.lstrip("\n")
             text = f"\n\n{text}" if text else ""
         self._thinks = "apart" if text else self._thinks
-        return [Thought(text)] if text else []
+        return [Thought(text, body={"reasoning_content": text})] if text else []
 
     def _take_fragments(self, data: Json) -> list[Part]:
         """`delta_name` or a new id begins a call, `delta_arguments` continues it."""
@@ -200,49 +195,33 @@ class Zai(Protocol):
     def _change(self, text: str, place: int | None) -> list[Part]:
         if place == 0 and BLOCK_END in text.partition(BLOCK_TAG)[0] and self._phase != "answer":
             # It is not known of which block this is the rest, and how much of it comes again.
-            raise Failed(*_failure(_UNCLEAR))
+            raise Failed(self.write_error(_UNCLEAR), DONE)
         self._document.patch(text, place, by_server=self._phase == _CALLING)
         return self._new_parts()
 
     def _new_parts(self) -> list[Part]:
-        """The parts of what is new in the document, up to the null patch that ends the turn: no text behind a call,
-        with `toolfix_null_content`."""
-        parts: list[Part] = []
-        document, ends = self._document, self._policy.zai_after_null == "cut"
-        new, document.new = document.new, []
+        """What is new in the document: no text behind a call, with `toolfix_null_content`."""
+        new, self._document.new = self._document.new, []
         silent = self._policy.null_content and self._has_calls
-        for one in new if self._blocks_of_turn is None else ():
-            if not isinstance(one, Block):
-                parts += [] if silent and isinstance(one, Text) else [one]
-            elif not self._is_clients(one.name, one.result):
-                parts.append(Other())
-            elif one.result is None and ends:
-                # Blocks that were in the document before the null patch belong to the turn, later ones do not.
-                self._blocks_of_turn = max(document.known_blocks, document.blocks.index(one) + 1)
-                break
-        return parts
+        return [one for one in new if not (silent and isinstance(one, Text))]
 
     # Calls
 
-    def _is_clients(self, name: str, result: Any = "") -> bool:
-        """Whether a call is the client's. One that the server ran is not: it would run a second time."""
-        if not name or (result is not None and result != ""):
-            return False
-        if name not in self._known:
-            status = mend_name(name, self._request.tools).status
-            self._known[name] = self._request.choices is None or status in ("exact", "mended")
-        return self._known[name]
+    def _is_clients(self, name: str) -> bool:
+        """Whether the client has a tool of this name."""
+        known = self._request.choices is None or mend_name(name, self._request.tools).status in ("exact", "mended")
+        return bool(name) and known
 
     @property
     def _has_calls(self) -> bool:
         """Whether there is a call that may be the client's."""
-        blocks = (self._is_clients(one.name, one.result) for one in self._document.blocks)
-        return self._called or self._document.block_is_open or any(blocks)
+        document = self._document
+        return self._called or document.block_is_open or any(block.is_clients for block in document.blocks)
 
     def _calls(self, *, broken_off: bool = False) -> list[Fragment]:
         """The client's calls. `broken_off`: only one that is complete by itself counts."""
-        blocks = self._document.blocks[: self._blocks_of_turn]
-        told: list[Fragment] = [replace(one) for one in blocks if self._is_clients(one.name, one.result)]
+        blocks = self._document.blocks
+        told: list[Fragment] = [replace(one) for one in blocks if one.is_clients]
         grows = self._phase == _CALLING and (not told or blocks[-1].result == "")
         for call in assemble(self._fragments, self._request.tools, Finish.COMPLETE):
             if self._is_clients(call.name) and self._run_by_server.isdisjoint((call.id, call.name)):
@@ -258,43 +237,30 @@ class Zai(Protocol):
     # Writing
 
     def write(self, part: Part) -> bytes:
-        match part:
-            case Text():
-                return self._chunk({"content": part.text})
-            case Thought():
-                return self._chunk({"reasoning_content": part.text})
-            case Decided():
-                return self._chunk({"tool_calls": [{"index": part.number, **written_call(part)}]})
-            case Stop():
-                self._over = True
-                reason = "tool_calls" if self.answer.sent else part.reason
-                usage = {"usage": self._usage} if self._usage else {}
-                if not (usage and self._request.include_usage):
-                    return self._chunk({}, reason, **usage) + _DONE
-                apart = sse.write(payload.write({**self._head, "choices": [], **usage}))
-                return self._chunk({}, reason) + apart + _DONE  # The client has asked for a chunk of its own.
-        return b""
+        if not isinstance(part, Stop):
+            return super().write(part)
+        self._over = True
+        reason, apart = "tool_calls" if self.answer.sent else part.reason, b""
+        if self._usage and self._request.include_usage:  # The client has asked for a chunk of its own.
+            apart = sse.write(payload.write({**self._head, "choices": [], "usage": self._usage}))
+        elif self._usage:
+            self._head["usage"] = self._usage
+        return self._chunk(0, {}, reason) + apart + DONE
 
     def written(self, parts: list[Part]) -> list[bytes]:
-        out = [piece for part in joined(parts) if (piece := self.write(part))]
+        out = [piece for piece in super().written(parts) if piece]
         if out and not self._has_role:
-            out.insert(0, self._chunk({"role": "assistant"}))
+            out.insert(0, self._chunk(0, {"role": "assistant"}))
             self._has_role = True
         return out
-
-    def _chunk(self, delta: Json, reason: str | None = None, **more: Any) -> bytes:
-        choice = {"index": 0, "delta": delta, "finish_reason": reason}
-        return sse.write(payload.write({**self._head, "choices": [choice], **more}))
 
     def last_words(self, reason: str) -> list[bytes] | None:
         if self._over or not self._converts:
             return [] if self._converts else None
         self._over = True
         held = self.written([part for part in self.tail.drain() if isinstance(part, Text)])
-        return [*held, *_failure({"message": f"toolfix: {reason}.", "type": "conversion_error", "code": None})]
-
-    def keep_alive(self) -> bytes:
-        return self._chunk({})
+        error = {"message": f"toolfix: {reason}.", "type": "conversion_error", "code": None}
+        return [*held, self.write_error(error), DONE]
 
     @property
     def holds_call(self) -> bool:
@@ -303,11 +269,6 @@ class Zai(Protocol):
     @property
     def changed_sent_text(self) -> bool:
         return self._document.content.rewritten or self._document.reasoning.rewritten
-
-
-def _failure(error: Json) -> list[bytes]:
-    """An error and no reason, so that no client takes the answer for complete."""
-    return [sse.write(payload.write({"error": error})), _DONE]
 
 
 # The envelope. A value of the wrong kind is ignored.

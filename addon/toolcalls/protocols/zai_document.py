@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from io import SEEK_END, StringIO
 from typing import Any, Final, Literal
 
 from .. import payload
-from ..parts import Fragment, Json, Other, Text, Thought
+from ..parts import Fragment, Json, Other, Part, Text, Thought
 from ..payload import string_of
 
 BLOCK_TAG: Final = "<glm_block"
@@ -54,10 +55,8 @@ class Block(Fragment):
     """A call in a block. `result`: "" until the server has run it; None if it could not."""
 
     result: Any = ""
-
-
-New = Text | Thought | Other | Block
-"""What a change of the document adds to the answer."""
+    is_clients: bool = False
+    """The client has to run it. One that the server ran is not its call: it would run a second time."""
 
 
 class Channel(StringIO):
@@ -103,17 +102,21 @@ class _Element:
 class Document:
     """`blocks`: those that are over; `content`, `reasoning`: what the client has."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_clients: Callable[[str], bool], *, ends_at_null: bool = False) -> None:
+        """`is_clients`: whether the client has a tool of this name. `ends_at_null`: a null patch ends the turn."""
+        self._is_clients, self._ends_at_null = is_clients, ends_at_null
         self._units = StringIO()
         """The text, with one character for each UTF-16 unit."""
         self._elements = [_Element("text", 0, 0, 0)]
         self.blocks: list[Block] = []
-        self.known_blocks = 0
+        self._known_blocks = 0
         """How many of them were there before the last change."""
+        self.ended = False
+        """A null patch has ended the turn. Blocks that were there before it belong to the turn, later ones do not."""
         self.content, self.reasoning = Channel(), Channel()
         self._channels = {"text": self.content, "wrapper": self.reasoning}
-        self.new: list[New] = []
-        """The new text, the new reasoning and the blocks that are over, in order, until somebody takes them."""
+        self.new: list[Part] = []
+        """The new text and reasoning of the turn, in order, until somebody takes them."""
         self._server_from = sys.maxsize
         """From here to its end the document was written by the server itself."""
 
@@ -131,7 +134,7 @@ class Document:
         """
         if self.block_is_open and not by_server:
             self.read()
-        self.known_blocks, old = len(self.blocks), len(self.new)
+        self._known_blocks, old = len(self.blocks), len(self.new)
         hold, size = by_server, len(self)
         cut = size if place is None else min(max(place, 0), size)
         if 0 < cut < size and _PAIR.fullmatch(self._read_from(cut - 1, 2)):
@@ -139,7 +142,7 @@ class Document:
         if cut < size:
             self._cut(cut)
             # What cuts or replaces a call comes from the server, and repeats the calls behind it.
-            by_server = by_server or len(self.blocks) < self.known_blocks
+            by_server = by_server or len(self.blocks) < self._known_blocks
         self._server_from = min(self._server_from, cut) if by_server else sys.maxsize
         self._units.seek(cut)
         self._units.write(_units_of(text))
@@ -167,7 +170,7 @@ class Document:
         """Read on. `hold`: the open block may go on growing, else it is over. `final`: the document is complete, and
         what may have been the beginning of a tag is text."""
         last: _Element | None = None
-        while last is not self._elements[-1]:
+        while last is not self._elements[-1] and not (self.ended and len(self.blocks) >= self._known_blocks):
             last = self._elements[-1]
             if last.kind == "text":
                 self._read_text(last, final)
@@ -217,8 +220,12 @@ class Document:
         base = last.start - 1
         block, size = read_block(self._read_from(base))
         if block.name:
+            block.is_clients = block.result in (None, "") and self._is_clients(block.name)
             self.blocks.append(block)
-            self.new.append(block)
+            if block.is_clients:
+                self.ended = self.ended or (self._ends_at_null and block.result is None)
+            elif not self.ended:
+                self.new.append(Other())
             self._begin("text", base + size)
         else:  # A block of the server names its tool.
             self._elements.pop()
@@ -238,8 +245,8 @@ class Document:
             text = text.lstrip() if thinks else text.lstrip("\n")
             text = "\n\n" + text if text and channel.length else text
         fresh = channel.say(joined(text))
-        if fresh:
-            self.new.append(Thought(fresh) if thinks else Text(fresh))
+        if fresh and not self.ended:
+            self.new.append(Thought(fresh, body={"reasoning_content": fresh}) if thinks else Text(fresh))
 
 
 def _without_marks(text: str) -> str:
