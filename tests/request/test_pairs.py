@@ -168,6 +168,12 @@ SECOND = "[toolfix] Another result of a call that has one already"
             id="a message twice",
         ),
         pytest.param(
+            [user(), calls("a"), calls("a"), calls("b")],
+            [user(), calls("a"), tool("a", CANCELLED), calls("b"), tool("b", CANCELLED)],
+            {"repeated call": 1, "cancelled call": 2},
+            id="a message twice, before another one: no result stood there",
+        ),
+        pytest.param(
             [user(), {**says(), "tool_calls": []}],
             [user(), says()],
             {"empty list of calls": 1},
@@ -421,6 +427,12 @@ def turn(*blocks: Json) -> Json:
             id="a message twice",
         ),
         pytest.param(
+            [user(), uses("a"), uses("a")],
+            [user(), uses("a"), turn(cancelled("a"))],
+            {"repeated call": 1, "cancelled call": 1},
+            id="a message twice at the end: no result stood there",
+        ),
+        pytest.param(
             [
                 user(),
                 uses("a", thinking=True),
@@ -526,6 +538,15 @@ def test_messages_histories_that_hosts_reject(came: list[Json], goes: list[Json]
     assert after["messages"] == goes
     assert done == steps
     strict_hosts.anthropic(after)
+
+
+def test_an_empty_text_goes_from_a_history_in_which_nothing_can_be_moved() -> None:
+    """A gateway's message of the system is none of the protocol."""
+    system = {"role": "system", "content": "Be brief."}
+    model = {"role": "assistant", "content": [text(""), text("Hi."), 7]}
+    after, done = up("messages", {"messages": [user(), system, model, user()]})
+    assert after["messages"] == [user(), system, {**model, "content": [text("Hi."), 7]}, user()]
+    assert done == {"empty text": 1}
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,8 @@ class History(ABC):
     """The history of one request. Reading changes nothing."""
 
     list_key: ClassVar[str] = "messages"
+    model: ClassVar[str] = "assistant"
+    """The role of the model."""
     inside: ClassVar[str] = "content"
     """The key of the list in an entry that calls are in."""
     id_key: ClassVar[str] = "id"
@@ -313,7 +315,8 @@ class History(ABC):
                 self.fill(order, BETWEEN.join(said), written[0])
                 gap, said = False, []
             order += written
-            gap = gap or not written
+            # No result is missing where a copy of a message of the model stood.
+            gap = gap or (not written and (self.results_anywhere or message.get("role") != self.model))
             said += words.get(id(message), ())
         self.entries[:] = order[:-1]
 

@@ -129,6 +129,7 @@ def _run(history: History, change: Change, given: dict[int, GivenBack]) -> None:
         history.read()
     if history.as_expected:
         arrange(history, change)
+    history.tidy(change)
     if policy.loops:
         if change.steps:
             history.read()

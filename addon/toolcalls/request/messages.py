@@ -84,8 +84,6 @@ class OllamaHistory(ChatHistory):
 
 
 class BlockHistory(History):
-    model: ClassVar[str] = "assistant"
-    """The role of the model."""
     text: ClassVar[Json] = {"type": "text"}
     """What a block with words has besides them."""
     writes_arguments = False
@@ -152,11 +150,11 @@ class MessagesHistory(BlockHistory):
     def tidy(self, change: Change) -> None:
         for message in objects_in(self.entries):
             blocks = objects_in(message.get("content"))
-            kept = [one for one in blocks if one.get("type") != "text" or one.get("text") != ""]
+            empty = {id(one) for one in blocks if one.get("type") == "text" and one.get("text") == ""}
             # If a whole text was a call, the client still keeps its empty block.
-            if len(kept) < len(blocks) and any(map(self.can_stand_alone, blocks)):
-                change.count("empty text", len(blocks) - len(kept))
-                message["content"] = kept
+            if empty and any(map(self.can_stand_alone, blocks)):
+                change.count("empty text", len(empty))
+                message["content"] = [one for one in message["content"] if id(one) not in empty]
 
     def cancelled(self, call: PastCall) -> Json:
         return {"type": "tool_result", "tool_use_id": call.pair, "content": CANCELLED, "is_error": True}

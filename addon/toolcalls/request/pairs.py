@@ -31,7 +31,6 @@ def arrange(history: History, change: Change) -> None:
             history.read()
         history.give_own_ids(change)
         _pair(history, change)
-    history.tidy(change)
 
 
 def _copies(history: History, change: Change) -> list[PastCall]:
