@@ -8,6 +8,7 @@ import click
 import pytest
 
 from toolcalls.cli import demo
+from toolcalls.cli.proxy_process import ProxyProcess
 from toolcalls.recording import store
 
 from .commands import toolfix
@@ -32,3 +33,11 @@ def test_what_differs_is_in_colour_and_fits_the_line(
     assert python.startswith("   model [TodoWrite {'todos'") and json.startswith('   agent [TodoWrite {"todos"')
     assert sent.startswith("   model I will") and got[8:] == sent[8:]
     assert all(len(line) == 80 for line in (python.replace("[", "", 1)[:-1], json.replace("[", "", 1)[:-1], sent))
+
+
+def test_an_error_of_the_proxy_is_an_unexpected_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request comes then, and none is waited for."""
+    monkeypatch.setattr(demo, "ask", lambda *_: b"502 Bad Gateway")
+    with demo.Upstream(lambda _: (200, "text/plain", [])) as upstream:
+        recording = store.load(RECORDINGS / "chat" / "chat-python-dict")
+        assert not demo._is_right(recording, ProxyProcess(tmp_path), upstream)

@@ -82,6 +82,7 @@ def test_the_base_urls_of_reverse_mode_are_as_the_sdks_spell_them() -> None:
         ({"https_proxy": "proxy.corp"}, "http://proxy.corp", ""),
         ({"HTTPS_PROXY": "https://u:p%40w@proxy.corp"}, "https://proxy.corp", "u:p@w"),
         ({"ALL_PROXY": "http://[::1]:3128/"}, "http://[::1]:3128", ""),
+        ({"HTTPS_PROXY": "http://proxy:"}, "http://proxy", ""),
     ],
 )
 def test_a_proxy_that_was_there_is_understood(environ: dict[str, str], url: str, credentials: str) -> None:

@@ -119,7 +119,7 @@ def server_at(url: str) -> Server | None:
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         return None
     login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else ""
-    return Server(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}", parts.path.rstrip("/"), login)
+    return Server(f"{parts.scheme}://{parts.netloc.rpartition('@')[2].rstrip(':')}", parts.path.rstrip("/"), login)
 
 
 def upstream_proxy(environ: Mapping[str, str]) -> Server | None:
