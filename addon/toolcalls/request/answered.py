@@ -32,7 +32,6 @@ SIGNATURE = "thoughtSignature"
 """The field of a part with the signature, in Gemini's own protocol."""
 THINKING = ("thinking", "redacted_thinking")
 _CALLS = {"tool_use": "id", "function_call": "call_id", "custom_tool_call": "call_id"}
-"""The types of calls, and the key of their id."""
 _MOST_LINES = 20_000
 """The whole answer is read at once, so an answer with far too many lines is not read."""
 
@@ -72,8 +71,8 @@ class AnsweredTurn:
 
 def read_answer(protocol: str, body: bytes) -> AnsweredTurn | None:
     """What the host of this answer may want back; None if that is nothing, or cannot be read with certainty."""
-    read, marks = _READERS.get(protocol, (None, ()))
-    if read is None or not any(mark in body for mark in marks):
+    read, marks = _READERS.get(protocol, (_chat, ()))
+    if not any(mark in body for mark in marks):
         return None
     try:
         if body.count(b"\n") + body.count(b"\r") > _MOST_LINES or marks_in(body) > MOST_MARKS:
@@ -168,7 +167,6 @@ def _responses(answers: Iterable[Json]) -> AnsweredTurn:
 
 
 def _in_order(entries: list[Json]) -> AnsweredTurn:
-    """The turn of an answer of blocks, or of items."""
     turn = AnsweredTurn()
     for number, entry in enumerate(entries):
         if entry["type"] in (*THINKING, "reasoning"):

@@ -41,8 +41,6 @@ _NOT_COMPARED = ("id", "call_id", "status", "cache_control")
 
 @dataclass(slots=True, eq=False)
 class Past:
-    """A call or a result of a history."""
-
     id: str
     """The id of the call, as the client sent it; empty if there is none."""
     entry: Json
@@ -112,7 +110,6 @@ class Said:
     """One message of a history, or one item of it."""
 
     number: int
-    """Its number in the request."""
     entry: Json
     role: str
     """`model`, `user`, `results`, or empty for an item that has nothing to do with reasoning."""
@@ -270,11 +267,8 @@ class History(ABC):
         """Whether every call of a turn has its result, and every result its call."""
         if self.by_number:
             return len(turn.calls) == len(turn.results)
-        if len(turn.calls) == 1 and len(turn.results) == 1:
-            return bool(turn.calls[0].id) and turn.calls[0].id == turn.results[0].id
-        called = {call.id for call in turn.calls}
-        answered = {result.id for result in turn.results}
-        return called == answered and len(called) == len(turn.calls) == len(turn.results) and "" not in called
+        called = sorted(call.id for call in turn.calls)
+        return "" not in called and called == sorted(result.id for result in turn.results)
 
     def repeated(self, change: Change) -> list[Json]:
         """The entries that have the server's id of an earlier one, and are the same."""

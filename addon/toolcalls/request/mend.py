@@ -52,7 +52,6 @@ class Changed:
 
     body: bytes
     steps: dict[str, int]
-    """What was changed, and how often."""
     reasons: dict[str, str] = field(default_factory=dict)
     """Why calls of this history were refused, by the ids that the client knows."""
     given_back: dict[int, GivenBack] = field(default_factory=dict)

@@ -66,7 +66,6 @@ def _copies(history: History, change: Change) -> list[PastCall]:
 
 
 def _pair(history: History, change: Change) -> None:
-    """Put all results where they belong."""
     turns = history.turns
     found: list[PastResult] = []
     """The results that answer no call in their position."""

@@ -73,7 +73,7 @@ def _texts_of(request: dict[str, Any]) -> Iterator[str]:
         # Gemini's contents need no role if all of them are the user's.
         role, content = entry.get("role", "user" if "parts" in entry else None), entry.get("content")
         if isinstance(role, str) and role.lower() not in _OWN:
-            yield from _whole(_strings(entry, 0))
+            yield from _texts_in(entry)
         else:
             for part in (entry, *objects_in(content), *objects_in(entry.get("parts"))):
                 yield from _results_in(part)
@@ -86,16 +86,16 @@ def _results_in(entry: object) -> Iterator[str]:
     kind = entry.get("type")
     if isinstance(kind, str):
         if kind.endswith(_RESULTS) or (kind.endswith("_call") and kind not in _OWN_CALLS):
-            yield from _whole(_strings(entry, 0))
+            yield from _texts_in(entry)
         return
     for key, value in entry.items():
         if key.endswith(_RESULT_KEYS):
-            yield from _whole(_strings(value, 0))
+            yield from _texts_in(value)
 
 
-def _whole(texts: Iterator[str]) -> list[str]:
-    """These texts, and all of them as one: a page may come in parts."""
-    parts = list(texts)
+def _texts_in(value: object) -> list[str]:
+    """The texts in a value, and all of them as one: a page may come in parts."""
+    parts = [*_strings(value, 0)]
     return [*parts, "".join(parts)] if len(parts) > 1 else parts
 
 

@@ -30,7 +30,6 @@ MAX_TURNS = 4096
 MAX_BYTES = 32 * 1024 * 1024
 MAX_HOSTS = 1024
 MAX_NAME = 256
-_LONGEST_ID = 256
 _OFF = frozenset({"disabled", "none", "off"})
 _UNIQUE = re.compile(r"(?=[a-z]{0,7}[0-9])(?=[0-9]{0,7}[a-z])[a-z0-9]{8}|[0-9]{12}", re.IGNORECASE)
 """Random letters and digits, or a time."""
@@ -290,8 +289,7 @@ def known_as(identity: str, name: object, arguments: object) -> KnownCall:
 
     Arguments count as values, in whatever form a client sends them back.
     """
-    start = identity[:_LONGEST_ID]
-    if _UNIQUE.search(start.replace(name, "") if isinstance(name, str) and name else start):
+    if _UNIQUE.search(identity.replace(name, "") if isinstance(name, str) and name else identity):
         return identity, True
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
     with suppress(RecursionError):
