@@ -51,10 +51,6 @@ HINT = (
 _ASKED = "satisfies the expected schema"
 OURS = "[toolfix] This call "
 _AGAIN = "send the call again; do not repeat it unchanged and do not give up."
-_CORRECT = f"{OURS}failed. Correct the arguments and {_AGAIN}"
-"""For a call that failed for another reason than its arguments."""
-_NOT_ARGUMENTS = ("Unknown tool", "Not a tool name")
-"""How the refusals of names begin."""
 
 
 def rewrite(reason: str) -> str:
@@ -102,7 +98,7 @@ def _sentence(result: PastResult, said: str, change: Change) -> str:
     reason = change.refusals.get(result.id)
     if reason is not None:
         change.reasons[result.id] = reason
-        of_arguments = "cut off" not in reason and not reason.startswith(_NOT_ARGUMENTS)
+        of_arguments = "cut off" not in reason and not reason.startswith(("Unknown tool", "Not a tool name"))
         if guides and (option is True or of_arguments or refuses):
             return rewrite("" if reason in said else reason)
         return "" if reason in said else f"{OURS}was refused: {reason}; send the call again."
@@ -120,7 +116,7 @@ def _sentence(result: PastResult, said: str, change: Change) -> str:
     if lacks:
         why = f"{OURS}does not fit its schema: {lacks.rstrip('.')}."
         return f"{why} If it failed, rewrite the input so that it {_ASKED} and {_AGAIN}"
-    return _CORRECT
+    return f"{OURS}failed. Correct the arguments and {_AGAIN}"
 
 
 def _lacking(call: PastCall, change: Change) -> str:
@@ -133,8 +129,7 @@ def _lacking(call: PastCall, change: Change) -> str:
         return error if isinstance(error, str) else ""
     tool = change.tools.get(name)
     keys = keys_of(given) if isinstance(given, str) and tool is not None else given
-    keys = dict.fromkeys(keys) if isinstance(keys, frozenset) else keys
-    lacks = tool.missing(keys) if tool is not None and isinstance(keys, dict) else ()
+    lacks = tool.missing(dict.fromkeys(keys)) if tool is not None and isinstance(keys, frozenset | dict) else ()
     return missing_sentence(lacks) if lacks else ""
 
 

@@ -92,7 +92,6 @@ class Seed:
         return seed_of(self.body)
 
 
-_OLLAMA = "ollama"
 _JSON = ("json_object", "json_schema", "json")
 _STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-response-stream\Z")
 """Paths whose responses are always streams."""
@@ -101,7 +100,7 @@ _STREAMS = re.compile(r":stream(?:GenerateContent|RawPredict)\Z|/invoke-with-res
 def read_request(request: dict[str, Any] | None, protocol: str = "", path: str = "") -> Request:
     """What a decoded body asks for. `protocol` and `path`: those of the request, if they are known."""
     streams = _STREAMS.search(path.partition("?")[0].rstrip("/")) is not None
-    unasked = protocol == _OLLAMA
+    unasked = protocol == "ollama"
     """Whether the response is a stream if the request does not say."""
     if request is None:
         return Request(stream=streams or unasked)
@@ -114,7 +113,7 @@ def read_request(request: dict[str, Any] | None, protocol: str = "", path: str =
     named = isinstance(names, list) and bool(names)
     wants_json = _wants_json(request)
     # Ollama's and Gemini's servers answer with nothing but JSON, others also with calls.
-    only_json = (protocol == _OLLAMA and bool(request.get("format"))) or ("contents" in request and wants_json)
+    only_json = (protocol == "ollama" and bool(request.get("format"))) or ("contents" in request and wants_json)
     no_call = only_json or any(map(_is_none, (*choices, gemini.get("mode"))))
     return Request(
         tools=Tools.read(request),
@@ -184,8 +183,6 @@ _LIMITS = (
     "num_predict",
     "n_predict",
 )
-_PLACES = ("options", "generationConfig", "generation_config")
-_CHOICES = ("n", "candidateCount", "candidate_count")
 
 
 def tokens_in(usage: object, *keys: str) -> int:
@@ -213,7 +210,7 @@ def tokens_of_chat(said: dict[str, Any]) -> int:
 
 def limit_of(request: dict[str, Any]) -> int | None:
     """The most tokens that a request of any protocol allows, for all choices together; None if it sets no limit."""
-    places = [request, *(request.get(place) for place in _PLACES)]
-    choices = max(tokens_in(place, key) for place in places for key in _CHOICES)
+    places = [request, *map(request.get, ("options", "generationConfig", "generation_config"))]
+    choices = max(tokens_in(place, key) for place in places for key in ("n", "candidateCount", "candidate_count"))
     limits = [tokens_in(place, key) for place in places for key in _LIMITS]
     return min((limit * max(choices, 1) for limit in limits if limit > 0), default=None)
