@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -114,8 +114,8 @@ class Said:
     role: str
     """`model`, `user`, `results`, or empty for an item that has nothing to do with reasoning."""
     content: Any
-    calls: Sequence[PastCall] = ()
-    results: Sequence[PastResult] = ()
+    calls: list[PastCall] = field(default_factory=list)
+    results: list[PastResult] = field(default_factory=list)
     speaks: bool = True
     """It has words, or anything else that is neither a call nor a result."""
 

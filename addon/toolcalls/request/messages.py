@@ -31,22 +31,20 @@ class ChatHistory(History):
     signatures = (EXTRA,)
 
     def read_message(self, number: int, message: Json) -> Said:
-        entries, role, old = message.get("tool_calls"), message.get("role"), message.get("function_call")
+        entries, role, old = message.get("tool_calls") or [], message.get("role"), message.get("function_call")
         who = "model" if role == "assistant" else "user" if role == "user" else "results"
         said = Said(number, message, who, message.get("content"), speaks=role != "tool")
-        if entries:
-            said.calls = calls = []
-            for entry in objects_in(entries):
-                function = entry.get("function")
-                body, key = (function, "arguments") if type(function) is dict else (entry, "")
-                calls.append(PastCall(string_of(entry.get("id")), entry, body, message, key))
-            self.as_expected = self.as_expected and type(entries) is list and len(calls) == len(entries)
-        elif role == "tool":
+        for entry in objects_in(entries):
+            function = entry.get("function")
+            body, key = (function, "arguments") if type(function) is dict else (entry, "")
+            said.calls.append(PastCall(string_of(entry.get("id")), entry, body, message, key))
+        self.as_expected = self.as_expected and type(entries) is list and len(said.calls) == len(entries)
+        if role == "tool" and not entries:
             identity = string_of(message.get("tool_call_id"))
-            said.results = (PastResult(identity, message, message, message, message, "content"),)
+            said.results.append(PastResult(identity, message, message, message, message, "content"))
         if isinstance(old, dict):
             # The old form of a call has no id, and its result is no tool message.
-            said.calls = [*said.calls, PastCall("", old, old, message, "arguments", takes_result=False)]
+            said.calls.append(PastCall("", old, old, message, "arguments", takes_result=False))
         return said
 
     def tidy(self, change: Change) -> None:
@@ -95,27 +93,25 @@ class BlockHistory(History):
     def read_message(self, number: int, message: Json) -> Said:
         role, blocks = message.get("role"), message.get(self.inside)
         by_model = role == self.model
-        calls: list[PastCall] = []
-        results: list[PastResult] = []
+        said = Said(number, message, "model" if by_model else "results", blocks)
         # Gemini takes any role for one of the user.
         if not isinstance(blocks, str | list) or not (by_model or role == "user" or self.by_number):
             self.as_expected = False
-        speaks = not blocks or type(blocks) is not list
-        for block in () if speaks else blocks or ():
-            if type(block) is not dict:
-                self.as_expected = False
-                continue
-            found = self.read_block(block, message)
+        said.speaks = not blocks or type(blocks) is not list
+        for block in () if said.speaks else blocks or ():
+            found = self.read_block(block, message) if type(block) is dict else None
             if by_model and isinstance(found, PastCall):
-                calls.append(found)
+                said.calls.append(found)
             elif not by_model and isinstance(found, PastResult):
-                found.displaced = speaks
-                results.append(found)
+                found.displaced = said.speaks
+                said.results.append(found)
+            elif type(block) is dict:
+                said.speaks = True
             else:
-                speaks = True
-        is_of_user = not results and (self.by_number or role == "user")
-        who = "model" if by_model else "user" if is_of_user else "results"
-        return Said(number, message, who, blocks, calls, results, speaks)
+                self.as_expected = False
+        if not (by_model or said.results) and (self.by_number or role == "user"):
+            said.role = "user"
+        return said
 
     def answers(self, results: list[Json]) -> list[Json]:
         """One message, without text: MiniMax rejects text behind a result, and accepts it in the next message."""

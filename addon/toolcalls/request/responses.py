@@ -37,10 +37,10 @@ class ResponsesHistory(History):
                 result = PastResult(identity, message, message, message, message, "output")
                 if kind not in _PAIRED:
                     result.pair = ""
-                return Said(number, message, "results", message.get("output"), results=(result,), speaks=False)
+                return Said(number, message, "results", message.get("output"), results=[result], speaks=False)
             key = "arguments" if kind == "function_call" else ""
             call = PastCall(identity, message, message, message, key, kind in OUTPUTS, self.has_reasoning)
-            return Said(number, message, "model", [], (call,))
+            return Said(number, message, "model", [], [call])
         who = "model" if _is_of_model(message) else string_of(role)
         return Said(number, message, who, message.get("content"), speaks=kind != "reasoning")
 
