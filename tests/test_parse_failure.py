@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.validators import chat as strict_chat
 from tests.validators import messages as strict_messages
 from tests.validators import ollama as strict_ollama
 from tests.validators import responses as strict_responses
-from toolcalls.engine import Response, mend_whole, recovered
+from toolcalls.engine import Response, mend_whole
 from toolcalls.outcome import Outcome
 from toolcalls.policy import Policy
 from toolcalls.request.request import Request, read_request
@@ -25,6 +25,20 @@ SEARCH = {
 }
 SHELL = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
 TOOLS = {"web_search": SEARCH, "shell": SHELL}
+
+
+class Recovered(NamedTuple):
+    body: bytes
+    outcomes: list[Outcome]
+
+
+def recovered(protocol: str, asked: Request, policy: Policy, error: bytes, size: int = 0) -> Recovered | None:
+    """The answer that the client gets instead of a response with an error; None if it gets the error as it came."""
+    response = Response(protocol, asked, policy, is_error=True, seed="seed")
+    body = mend_whole(response, error, size)
+    assert not response.failure
+    assert (body == error) == (not response.outcomes)
+    return Recovered(body, response.outcomes) if response.outcomes else None
 
 
 def request(protocol: str = "chat", *, stream: bool = False, **more: Any) -> Request:
@@ -54,7 +68,7 @@ def llama(rest: str, at: int = 12) -> bytes:
 
 
 def calls(body: bytes, **more: Any) -> list[tuple[str, Any]]:
-    answer = recovered("chat", request(**more), Policy(), body, "seed")
+    answer = recovered("chat", request(**more), Policy(), body)
     return [(call.name, json.loads(call.arguments)) for call in answer.outcomes] if answer else []
 
 
@@ -148,7 +162,7 @@ def test_nothing_is_recovered_where_nobody_wants_a_call() -> None:
     assert not calls(error, tool_choice="none")
     assert not calls(error, tool_choice={"type": "function", "function": {"name": "shell"}})
     assert not calls(error, tools=[])
-    assert recovered("chat", request(), Policy(text_calls="off"), error, "seed") is None
+    assert recovered("chat", request(), Policy(text_calls="off"), error) is None
     read_aloud = [{"role": "user", "content": '<function=web_search>{"query": "Hello!"}</function>'}]
     assert not calls(error, messages=read_aloud), "it stands in what the model was given to read"
 
@@ -181,16 +195,15 @@ def test_on_its_own_wire_ollama_s_client_gets_lines_or_a_document(stream: bool) 
         "tools": tools,
         "messages": [{"role": "user", "content": "Go."}],
     }
-    answer = recovered("ollama", read_request(asked, "ollama"), Policy(), json.dumps(error).encode(), "seed")
+    answer = recovered("ollama", read_request(asked, "ollama"), Policy(), json.dumps(error).encode())
     assert answer is not None
-    assert answer.content_type == ("application/x-ndjson" if stream else "application/json")
     strict_ollama.read(answer.body)
     lines = [json.loads(line) for line in answer.body.splitlines()]
     assert lines[0]["message"]["tool_calls"] == [{"function": {"name": "shell", "arguments": {"command": "ls"}}}]
     assert [line["done"] for line in lines] == ([False, True] if stream else [True])
     assert lines[-1]["done_reason"] == "stop"
     json_only = read_request({**asked, "format": "json"}, "ollama")
-    assert recovered("ollama", json_only, Policy(), json.dumps(error).encode(), "seed") is None
+    assert recovered("ollama", json_only, Policy(), json.dumps(error).encode()) is None
 
 
 SHELL_NAMED = 'shell{"command": "rm -rf /"}'
@@ -230,7 +243,7 @@ def test_tools_that_are_not_to_be_touched_and_several_choices_are_left_alone() -
     web_only = Policy(tools=(re.compile("web"),))
     for error in (groq(SHELL_NAMED), ollama('{"command":"ls"}]'), llama(QUOTED_CALL)):
         assert calls(error)
-        assert recovered("chat", request(), web_only, error, "seed") is None
+        assert recovered("chat", request(), web_only, error) is None
         assert not calls(error, n=2), "nobody knows which choice it would be"
 
 
@@ -240,15 +253,15 @@ def test_tools_that_are_not_to_be_touched_and_several_choices_are_left_alone() -
 )
 def test_arguments_that_are_not_mended_have_to_be_whole(protocol: str, generation: str) -> None:
     policy = Policy(arguments=False)
-    assert recovered(protocol, request(protocol), policy, groq(generation), "seed") is None
+    assert recovered(protocol, request(protocol), policy, groq(generation)) is None
 
 
 def test_a_tool_that_takes_a_text_is_no_function_and_a_namespace_is_named() -> None:
     patch = request("responses", tools=[{"type": "custom", "name": "patch"}])
-    assert recovered("responses", patch, Policy(), groq('patch{"input": "x"}'), "seed") is None
+    assert recovered("responses", patch, Policy(), groq('patch{"input": "x"}')) is None
     inside = [{"type": "function", "name": "shell", "parameters": SHELL}]
     files = request("responses", tools=[{"type": "namespace", "name": "fs", "tools": inside}])
-    answer = recovered("responses", files, Policy(), llama(QUOTED_CALL), "seed")
+    answer = recovered("responses", files, Policy(), llama(QUOTED_CALL))
     assert answer is not None
     assert json.loads(answer.body)["output"][0]["namespace"] == "fs"
 
@@ -282,13 +295,13 @@ def one_call(protocol: str, body: bytes, stream: bool) -> Json:
     return {"id": item["call_id"], "name": item["name"], "given": json.loads(item["arguments"])}
 
 
+@pytest.mark.parametrize("size", [0, 7])
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("protocol", ["chat", "messages", "responses"])
-def test_the_answer_has_the_protocol_and_the_form_that_was_asked_for(protocol: str, stream: bool) -> None:
+def test_the_answer_has_the_protocol_and_the_form_that_was_asked_for(protocol: str, stream: bool, size: int) -> None:
     asked = request(protocol, stream=stream)
-    answer = recovered(protocol, asked, Policy(), ollama('{"command":"ls"}]'), "seed")
+    answer = recovered(protocol, asked, Policy(), ollama('{"command":"ls"}]'), size)
     assert answer is not None
-    assert answer.content_type == ("text/event-stream" if stream else "application/json")
     call = one_call(protocol, answer.body, stream)
     assert call["given"] == {"command": "ls"}
     assert call["id"] == answer.outcomes[0].id

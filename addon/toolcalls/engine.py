@@ -19,7 +19,6 @@ from typing import Final, Literal
 from .ids import Ids
 from .mend.mender import Mender
 from .outcome import Outcome
-from .parse_failure import Recovered as Recovered
 from .parse_failure import Recovery
 from .policy import Policy
 from .protocols.chat import Chat
@@ -36,6 +35,7 @@ from .sniff import CHAT, by_event, by_rest
 from .wire import sse
 from .wire.encoding import Inflated, decoder
 from .wire.framing import MESSAGES, SSE
+from .wire.sse import Event
 
 AUTO: Final = "auto"
 
@@ -95,13 +95,15 @@ class Response:
         *,
         encoding: str = "",
         messages: bool = False,
+        is_error: bool = False,
         seed: str | Callable[[], str] = "",
         on_outcome: Callable[[Outcome], None] = lambda _: None,
     ) -> None:
         """`seed`: new ids are derived from this string, or from what this function returns.
 
         `on_outcome` is called with each outcome at once. `messages`: this is Responses over a WebSocket, and each
-        chunk is one message.
+        chunk is one message. `is_error`: the status says so; then the body is one document, and passes unless it
+        quotes a call that the server could not parse: the client gets an answer with that call.
         """
         request = request or Request()
         policy = policy or _DEFAULT_POLICY
@@ -117,20 +119,25 @@ class Response:
                 reader: Protocol = Responses(request, policy, mender, MESSAGES)
             else:
                 reader = _PROTOCOLS[name](request, policy, mender)
-            recovery = recovery_for(protocol, request, policy, seed)
-            reader.recover = recovery.of_event if recovery.is_wanted(in_stream=True) else None
+            recovery = Recovery(protocol, request, policy, run)
+            reader.recover = recovery.answer if recovery.is_wanted(in_stream=not is_error) else None
             return reader
+
+        def run(request: Request, document: bytes) -> tuple[bytes, list[Outcome]]:
+            response = Response(CHAT, request, policy, seed=seed)
+            return mend_whole(response, document), response.outcomes
 
         # chat.z.ai uses a protocol of its own at the path of Chat; there a request that cannot be read has no tools.
         at_chat = ("zai",) if request.choices is not None or policy.zai == "on" else ()
         others = {CHAT: at_chat, AUTO: PROTOCOLS}.get(protocol, ())
-        self._others, self._sniffs, self._make = others, bool(others), reader_of
+        self._others, self._sniffs, self._make = others, bool(others) and not is_error, reader_of
+        self._is_error = is_error
         self._protocol = reader_of(CHAT if others else protocol)
         self._framing = self._protocol.framing
         self._mender, self._limit, self._decoder = mender, policy.max_held_bytes, decoder(encoding)
         self.outcomes, self.seconds = mender.outcomes, mender.seconds
         # Messages are events, whatever is in them.
-        self._kind: BodyKind = "events" if self._framing.event_per_chunk else "unknown"
+        self._kind: BodyKind = "events" if self._framing.event_per_chunk else "document" if is_error else "unknown"
         self._rest = bytearray()
         """Bytes that form no complete event yet, or the document so far."""
         self._looked = 0
@@ -368,7 +375,10 @@ class Response:
     def _document(self, body: bytes) -> list[bytes]:
         if marks_in(body) > MOST_MARKS:
             raise LimitReached
-        return [self._protocol.document(body)]
+        if not self._is_error:
+            return [self._protocol.document(body)]
+        error = Event(body, body.decode("utf-8", "replace"))
+        return self._protocol.recovered(error, whole=True) or [body]
 
     # Failing open
 
@@ -407,24 +417,6 @@ def _check(event: bytes) -> None:
     lines = event.count(b"\n") + event.count(b"\r")
     if lines > MOST_LINES or marks_in(event) > MOST_MARKS:
         raise LimitReached
-
-
-def recovery_for(protocol: str, request: Request, policy: Policy, seed: str | Callable[[], str]) -> Recovery:
-    """The handler for errors in which a server quotes a call that it could not parse."""
-
-    def run(protocol: str, request: Request, body: bytes) -> tuple[bytes, list[Outcome]]:
-        response = Response(protocol, request, policy, seed=seed)
-        return mend_whole(response, body), response.outcomes
-
-    return Recovery(protocol, request, policy, run)
-
-
-def recovered(
-    protocol: str, request: Request, policy: Policy, body: bytes, seed: str | Callable[[], str]
-) -> Recovered | None:
-    """The answer that replaces an error document; None if the error is forwarded unchanged."""
-    recovery = recovery_for(protocol, request, policy, seed)
-    return recovery.of_document(body) if recovery.is_wanted() else None
 
 
 def mend_whole(response: Response, body: bytes, chunk_size: int = 0) -> bytes:

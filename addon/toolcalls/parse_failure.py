@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from .mend.arguments import Finish, mend_arguments
 from .mend.names import tool_that_fits
@@ -25,7 +25,6 @@ from .request.request import Request
 from .sizes import MOST_SEARCHED
 from .textcalls.known import WrittenTools
 from .textcalls.read_aloud import was_read
-from .wire import sse
 from .wire.sse import Event
 
 Json = dict[str, Any]
@@ -45,24 +44,16 @@ _CLOSED = re.compile(r"</(?!(?:\w+:)?parameter\b|arg_)[\w:-]+>\Z")
 _WRAPPED = re.compile(r"<tool-use>\s*(\{.*\})\s*</tool-use>", re.DOTALL)
 
 
-class Recovered(NamedTuple):
-    """The answer that replaces an error."""
-
-    content_type: str
-    body: bytes
-    outcomes: Sequence[Outcome]
-
-
 @dataclass(slots=True, frozen=True)
 class Recovery:
-    """Recovers calls from the errors of one response. `run`: runs a body of a protocol through the engine."""
+    """Recovers calls from the errors of one response. `run`: runs a document of Chat through the engine."""
 
     protocol: str
     request: Request
     policy: Policy
-    run: Callable[[str, Request, bytes], tuple[bytes, Sequence[Outcome]]]
+    run: Callable[[Request, bytes], tuple[bytes, Sequence[Outcome]]]
 
-    def is_wanted(self, *, in_stream: bool = False) -> bool:
+    def is_wanted(self, *, in_stream: bool) -> bool:
         """Whether a quoted call may become a call. `in_stream`: the error is an event, not the whole response."""
         request, policy = self.request, self.policy
         # Ollama's last line, if it is an error, is passed on, because the model's reasoning came before it.
@@ -71,39 +62,23 @@ class Recovery:
         # With several choices it is not known which one the server could not read.
         return policy.text_calls != "off" and request.choices == 1 and len(request.written_tools(policy)) > 0
 
-    def of_document(self, body: bytes) -> Recovered | None:
-        """The answer that replaces an error which is the whole response; None if the error stays."""
-        calls = self._calls(body, body)
-        if not calls:
-            return None
-        document, events = self._answer(calls, body)
-        if not self.request.stream:
-            return Recovered("application/json", write(document).encode(), calls)
-        lines = self.protocol == "ollama"
-        sent = b"".join(f"{event.data}\n".encode() if lines else event.raw for event in events)
-        sent, _ = self.run(self.protocol, self.request, sent)
-        return Recovered("application/x-ndjson" if lines else "text/event-stream", sent, calls)
+    def answer(self, error: Event, has_text: bool) -> tuple[Json, list[Json], list[Outcome]]:
+        """The answer that replaces an error, as a document and as the fewest events of which the engine makes a
+        stream, and the calls in it; all empty if the error stays. Its id is always the same for the same error.
 
-    def of_event(self, event: Event, has_text: bool) -> tuple[list[Event], list[Outcome]]:
-        """The events that replace an event with an error, and the calls in them; empty if the event stays.
-
-        `has_text`: they go on with an answer that has text of the model.
+        `has_text`: the events go on with an answer that has text of the model.
         """
-        calls = self._calls(event.raw, event.data or "", has_text=has_text)
-        return self._answer(calls, event.raw)[1] if calls else [], calls
-
-    def _answer(self, calls: Sequence[Outcome], error: bytes) -> tuple[Json, list[Event]]:
-        """The answer with the calls, as a document, and as the fewest events of which the engine makes a stream; its
-        id is always the same for the same error."""
-        document, events = _WRITERS[self.protocol](calls, hashlib.sha256(error).hexdigest()[:24], self.request.model)
-        kinds = [(write(event), event.get("type", "")) for event in events]
-        return document, [Event(sse.write(data, kind), data, kind) for data, kind in kinds]
+        calls = self._calls(error, has_text)
+        if not calls:
+            return {}, [], []
+        identity = hashlib.sha256(error.raw).hexdigest()[:24]
+        return *_WRITERS[self.protocol](calls, identity, self.request.model), calls
 
     # What is quoted
 
-    def _calls(self, raw: bytes, body: bytes | str, *, has_text: bool = False) -> list[Outcome]:
+    def _calls(self, error: Event, has_text: bool) -> list[Outcome]:
         """The calls that the server could not read, mended; none if they are not certain."""
-        kind, text = _quoted_in(body) if any(mark in raw for mark in _MARKS) else ("", "")
+        kind, text = _quoted_in(error.data or "") if any(mark in error.raw for mark in _MARKS) else ("", "")
         if not kind or (kind == "rest" and has_text):
             # The text before a call decides whether the call is meant or quoted as an example.
             return []
@@ -129,7 +104,7 @@ class Recovery:
         """The calls of this message as the client would get them; none if it has text, or if one is not sound."""
         choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": reason}
         body = write({"object": "chat.completion", "choices": [choice]}).encode()
-        sent, outcomes = self.run("chat", replace(self.request, stream=False), body)
+        sent, outcomes = self.run(replace(self.request, stream=False), body)
         if (read_strict(sent)["choices"][0]["message"].get("content") or "").strip():
             return []
         for call in outcomes:
@@ -141,7 +116,7 @@ class Recovery:
         return [*outcomes]
 
 
-def _quoted_in(body: bytes | str) -> tuple[str, str]:
+def _quoted_in(body: str) -> tuple[str, str]:
     """What an error quotes: a `call`, only its `arguments`, or the `rest` of the output; and the text of it. Nothing,
     if that is no call, or the error says that the call was cut off."""
     answer = read_strict(body)

@@ -59,8 +59,7 @@ def answer(job: Job) -> Any:
         job.get("seed") or find("seed_of")(asked),
     )
     if job.get("status", 200) >= 400:
-        error = find("recovered")(job["protocol"], question, policy, body, seed)
-        return [base64.b64encode(error.body if error else body).decode("ascii")]
+        return [base64.b64encode(_instead_of_error(job["protocol"], question, policy, body, seed)).decode("ascii")]
     response = find("Response")(job["protocol"], question, policy, seed=seed)
     return [
         base64.b64encode(_fed(response, body, job)).decode("ascii"),
@@ -68,6 +67,14 @@ def answer(job: Job) -> Any:
         repr(response.failure),
         response.limited,
     ]
+
+
+def _instead_of_error(protocol: str, question: Any, policy: Any, body: bytes, seed: str) -> bytes:
+    """What the client gets instead of a response with an error."""
+    if hasattr(importlib.import_module("toolcalls.engine"), "recovered"):
+        error = find("recovered")(protocol, question, policy, body, seed)
+        return bytes(error.body if error else body)
+    return bytes(find("mend_whole")(find("Response")(protocol, question, policy, is_error=True, seed=seed), body))
 
 
 def _fed(response: Any, body: bytes, job: Job) -> bytes:

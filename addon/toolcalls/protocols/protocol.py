@@ -67,9 +67,9 @@ class Protocol(Traits, ABC):
         self.answers: Mapping[Any, Answer] = {}
         """The answers, by what tells them apart (`choice`)."""
         self._started = self._over = False
-        self.recover: Callable[[Event, bool], tuple[list[Event], list[Outcome]]] | None = None
-        """Gives the events that replace an error which quotes a call, and the calls in them. It is told whether the
-        client got text."""
+        self.recover: Callable[[Event, bool], tuple[Json, list[Json], list[Outcome]]] | None = None
+        """Gives the answer that replaces an error which quotes a call, as a document and as events, and the calls in
+        it. It is told whether the client got text."""
         self._alike = Alike()
         self.passing: Text | None = None
         """All that the last event that was parsed says, if that is a text, and it passed: others like it may too."""
@@ -162,7 +162,7 @@ class Protocol(Traits, ABC):
             if parts is None:
                 return self._take_odd(event)
         except Failed as failed:
-            return self._recovered(event) or self._fail(*(failed.events or [event.raw]))
+            return self.recovered(event) or self._fail(*(failed.events or [event.raw]))
         except Ended as ended:
             return [*self._finish(), ended.raw]
         except Instead as instead:
@@ -281,19 +281,30 @@ class Protocol(Traits, ABC):
         and whether the client got text of the model."""
         return self._started, False, False
 
-    def _recovered(self, event: Event) -> list[bytes]:
+    def recovered(self, error: Event, *, whole: bool = False) -> list[bytes]:
         """What the client gets instead of an error that quotes a call; nothing if it is no such error.
 
-        If another call has begun already, it is not known which of the two is meant.
+        `whole`: the error is the whole response, so the client gets a document, unless it asked for a stream. If
+        another call has begun already, it is not known which of the two is meant.
         """
         outcomes = self._mender.outcomes
         begun, may_go_on, has_text = self._so_far
         if self.recover is None or self.tail or outcomes or (begun and not may_go_on):
             return []
-        events, calls = self.recover(event, has_text)
-        if self.framing is not SSE:
-            events = [one._replace(raw=self.framing.write(one.data or "", one.type)) for one in events]
-        out = [piece for one in events for piece in self.take(one)]
+        document, events, calls = self.recover(error, has_text)
+        if not calls:
+            return []
+        if whole and not self._request.stream:
+            outcomes += calls
+            for call in calls:
+                self._mender.report(call)
+            return [strict.write(document).encode()]
+        out: list[bytes] = []
+        for event in events:
+            data, kind = strict.write(event), event.get("type", "")
+            out += self.take(Event(self.framing.write(data, kind), data, kind))
+        if whole:
+            out += self.end()
         if len(outcomes) == len(calls):
             # These outcomes also say how the call was found; what the client got is the same.
             outcomes[:] = calls

@@ -13,10 +13,10 @@ from weakref import WeakKeyDictionary
 from mitmproxy import ctx, http
 from mitmproxy.proxy import mode_specs
 
-from ..engine import Response, recovered
+from ..engine import Response
 from ..outcome import Outcome
 from ..recording.record import Captured
-from ..recording.store import Recording, calls_json
+from ..recording.store import Recording, calls_json, suffix_of
 from ..request.mend import mend_request
 from ..request.reasoning import ReasoningMemory, ReasoningSession
 from ..request.refusals import Refusals
@@ -33,6 +33,8 @@ logger = logging.getLogger("toolfix")
 _ANSWERS = 8
 """All answers together hold about this many times what one answer may hold."""
 _SHORT_ERROR = 1024 * 1024
+_TYPES = {".sse": "text/event-stream", ".ndjson": "application/x-ndjson", ".json": "application/json"}
+"""The content type of an answer that replaces an error, by the suffix of its body."""
 
 
 @dataclass(slots=True, eq=False)
@@ -141,6 +143,7 @@ class HttpFlows:
             state.request,
             settings.policy,
             encoding=exchange.encoding,
+            is_error=flow.response is not None and flow.response.status_code >= 400,
             seed=state.seed,
             on_outcome=on_outcome,
         )
@@ -172,8 +175,9 @@ class HttpFlows:
         if state is None or response is None:
             return
         if response.status_code >= 400:
-            self._take_error(flow, state, response, gone=isinstance(passed, Captured))
-        elif state.stream is None and passed is None:
+            # It may ask for reasoning.
+            state.reasoning.rejected(response.status_code, content(response))
+        if state.stream is None and passed is None:
             self._mend_at_once(flow, state, response)
         elif state.stream is not None and response.raw_content is None:
             transcript = state.stream.transcript
@@ -182,6 +186,8 @@ class HttpFlows:
                 # What is kept is decoded. A recording needs the chunks as they arrived.
                 response.headers.pop("content-encoding", None)
                 response.raw_content = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
+        if response.status_code >= 400:
+            self._no_answer(flow, response)
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -207,51 +213,28 @@ class HttpFlows:
         sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
         self._reporter.summary.no_answer(sentence)
 
-    def _take_error(self, flow: http.HTTPFlow, state: FlowState, response: http.Response, *, gone: bool) -> None:
-        """Handle an error of the host: it may ask for reasoning, or quote a call that the host could not parse.
-
-        `gone`: the client already has the error.
-        """
-        policy, body = self._settings.policy, content(response)
-        state.reasoning.rejected(response.status_code, body)
-        answer = None
-        if not gone:
-            answer = state.report.attempt(
-                "failed and let the error pass unchanged",
-                lambda: recovered(state.report.protocol, state.request, policy, body, state.seed),
-            )
-        if answer is None or self._settings.observes:
-            self._no_answer(flow, response)
-        if answer is None:
-            return
-        stream = self._new_stream(flow, state)
-        stream.transcript.add(body, [answer.body])
-        stream.response.outcomes += answer.outcomes
-        for outcome in answer.outcomes:
-            state.report.decided(outcome)
-        if not self._settings.observes:
-            response.status_code, response.reason = 200, "OK"
-            for name in ("content-encoding", "transfer-encoding"):
-                response.headers.pop(name, None)
-            response.headers["content-type"] = state.report.exchange.flow["content_type"] = answer.content_type
-            response.content = answer.body
-
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState, response: http.Response) -> None:
         """Mend a body that is complete already, because no stream was asked for or mitmproxy replays the flow."""
-        if not response.raw_content or not _may_hold_calls(response):
+        is_error = response.status_code >= 400
+        if not response.raw_content or not (is_error or _may_hold_calls(response)):
             return
         try:
             body = decode_whole(response.raw_content, response.headers.get("content-encoding", ""))
         except Corrupt as error:
             state.report.warn(f"the body cannot be decoded ({error}); it passes unchanged.")
             return
-        if body:
-            stream = self._new_stream(flow, state)
-            mended = b"".join([*stream.feed(body), *stream.end()])
-            if mended != body:
-                # The upstream compressed although we asked for identity, perhaps as the client cannot decode it.
-                response.headers.pop("content-encoding", None)
-                response.content = mended
+        stream = self._new_stream(flow, state)
+        mended = b"".join([*stream.feed(body), *stream.end()])
+        if is_error and not (stream.response.outcomes or stream.response.failure):
+            state.stream = None  # There is no answer.
+        elif mended != body:
+            if is_error:
+                response.status_code, response.reason = 200, "OK"
+                told = state.report.exchange.flow
+                told["content_type"] = response.headers["content-type"] = _TYPES[suffix_of(mended)]
+            # The upstream compressed although we asked for identity, perhaps as the client cannot decode it.
+            response.headers.pop("content-encoding", None)
+            response.content = mended
 
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
         """Forget the open flow and report what was done, once for each flow."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice, zip_longest
 from typing import Any
 
-from ..engine import Response, recovered
+from ..engine import Response
 from ..reasons import STATUS_WORDS
 from ..request.mend import mend_request
 from ..request.refusals import Refusals
@@ -85,11 +85,8 @@ def replay(recording: Recording, pieces: Sequence[bytes] | None = None) -> Repla
         recording.protocol, recording.request, request, policy, refusals, lambda _: recording.given_back
     )
     request_after = changed.body if changed else None
-    if recording.status >= 400:
-        error = recovered(recording.protocol, question, policy, recording.before, recording.seed)
-        body, outcomes = (error.body, list(error.outcomes)) if error else (recording.before, [])
-        return Replayed(recording, body, store.calls_json(outcomes), None, request_after)
-    answer = Response(recording.protocol, question, policy, seed=recording.seed)
+    is_error = recording.status >= 400
+    answer = Response(recording.protocol, question, policy, is_error=is_error, seed=recording.seed)
     out: list[bytes] = []
     holds = [False]
     for piece in recording.pieces() if pieces is None else pieces:
