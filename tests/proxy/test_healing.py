@@ -10,7 +10,7 @@ import pytest
 from mitmproxy import http
 from mitmproxy.test import taddons
 
-from tests.proxy.test_script import answered, asked, play
+from tests.proxy.test_script import CHAT, answered, asked, play
 from toolcalls.recording import store
 from toolcalls.recording.replay import replay
 from toolfix import Toolfix
@@ -103,18 +103,26 @@ FAILED = {
 }
 
 
-@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("path", "stream", "kind"),
+    [
+        (CHAT, True, "text/event-stream"),
+        (CHAT, False, "application/json"),
+        ("/api/chat", True, "application/x-ndjson"),
+        ("/api/chat", False, "application/json"),
+    ],
+)
 def test_a_call_that_the_server_could_not_read_reaches_the_client(
-    addon: Toolfix, context: taddons.context, tmp_path: Path, stream: bool
+    addon: Toolfix, context: taddons.context, tmp_path: Path, path: str, stream: bool, kind: str
 ) -> None:
     context.configure(addon, toolfix_record=str(tmp_path))
-    flow = asked("api.groq.com", stream=stream)
+    flow = asked("api.groq.com", path, stream=stream)
     addon.request(flow)
     response = answered(flow, status=400, content=json.dumps(FAILED).encode(), content_type="application/json")
     addon.http.responseheaders(flow)
     addon.http.response(flow)
     assert response.status_code == 200
-    assert response.headers["content-type"] == ("text/event-stream" if stream else "application/json")
+    assert response.headers["content-type"] == kind
     assert b'"name":"Bash"' in (response.content or b"")
     assert 'step="call taken out of the error of the server"} 1' in addon.stats()
     addon.done()
