@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final, Literal
 
 from .. import payload
@@ -56,6 +57,8 @@ class Zai(Chat):
         """The client has the role; `done` arrived, and behind it only the usage counts."""
         self._usage: Json | None = None
         self._reason = self._phase = ""
+        # A method would make a cycle, and all that is held would wait for a garbage collection.
+        self._is_clients = partial(_is_clients, request)
         self._document = Document(self._is_clients, ends_at_null=policy.zai_after_null == "cut")
         self._thinks: Literal["", "in the document", "apart", "behind a call"] = ""
         """Where thinking came last: in a wrapper; outside the document; there, and then came a call, so that what the
@@ -207,11 +210,6 @@ class Zai(Chat):
 
     # Calls
 
-    def _is_clients(self, name: str) -> bool:
-        """Whether the client has a tool of this name."""
-        known = self._request.choices is None or mend_name(name, self._request.tools).status in ("exact", "mended")
-        return bool(name) and known
-
     @property
     def _has_calls(self) -> bool:
         """Whether there is a call that may be the client's."""
@@ -289,3 +287,9 @@ def _error_of(event: Json) -> Json | None:
             return error_in(error, ERROR)
         level = level.get("data")
     return None
+
+
+def _is_clients(request: Request, name: str) -> bool:
+    """Whether the client has a tool of this name."""
+    known = request.choices is None or mend_name(name, request.tools).status in ("exact", "mended")
+    return bool(name) and known
