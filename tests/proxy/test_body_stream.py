@@ -81,7 +81,7 @@ def test_what_the_client_hears_is_an_event_of_its_protocol_that_changes_nothing(
         out += stream.feed(said)
     body = b"".join([*out, *stream.end()])
     plain = mend_whole(PROTOCOLS[protocol].answer(), b"".join(events))
-    assert stream.transcript.after.joined() == plain
+    assert stream.exchange.after.joined() == plain
     kept = [raw for raw in sse.split(body) if raw not in sse.split(plain)]
     assert kept
     assert all(sse.read_event(raw).data for raw in kept), "an event with data"
@@ -227,8 +227,8 @@ def test_observing_passes_every_chunk_as_it_is(clock: Clock) -> None:
         clock.now += 60.0
         assert stream.feed(chunk) == [chunk]
     assert stream.end() == []
-    assert stream.transcript.before.joined() == b"".join(chunks)
-    assert rb"{\"command\":\"ls\"}" in stream.transcript.after.joined()
+    assert stream.exchange.before.joined() == b"".join(chunks)
+    assert rb"{\"command\":\"ls\"}" in stream.exchange.after.joined()
     assert [outcome.status for outcome in stream.response.outcomes] == ["repaired"]
 
 
@@ -276,12 +276,12 @@ def test_what_was_kept_is_at_every_moment_what_arrived_and_what_was_sent(name: s
                     arrived += piece
                     sent += b"".join(stream.feed(piece))
                     if looked_at:
-                        assert (stream.transcript.before.joined(), stream.transcript.after.joined()) == (
+                        assert (stream.exchange.before.joined(), stream.exchange.after.joined()) == (
                             arrived,
                             sent,
                         )
                 sent += b"".join(stream.end())
-                assert (stream.transcript.before.joined(), stream.transcript.after.joined()) == (arrived, sent)
+                assert (stream.exchange.before.joined(), stream.exchange.after.joined()) == (arrived, sent)
 
 
 @pytest.mark.parametrize("directory", store.find(RECORDINGS), ids=lambda directory: directory.name)

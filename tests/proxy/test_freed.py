@@ -91,8 +91,8 @@ def test_the_body_of_a_flow_and_what_the_view_shows_of_it_are_one_copy(
     play(addon, flow, events())
     stream = addon.http.closed[flow].stream
     assert stream is not None
-    assert [response.raw_content] == stream.transcript.after.chunks
-    assert stream.transcript.after.chunks[0] is response.raw_content
+    assert [response.raw_content] == stream.exchange.after.chunks
+    assert stream.exchange.after.chunks[0] is response.raw_content
 
 
 @pytest.mark.parametrize("looks", ["nobody", "a file", "the log", "a list", "a recorder"])
@@ -116,7 +116,7 @@ def test_a_large_body_is_kept_only_where_somebody_looks(
         assert stream is not None
         assert len(out) > 100
         assert response.raw_content == (None if looks == "nobody" else out)
-        assert sum(map(len, stream.transcript.before.chunks)) <= 100 or looks != "nobody"
+        assert sum(map(len, stream.exchange.before.chunks)) <= 100 or looks != "nobody"
         addon.done()
     if looks == "a recorder":
         (recording,) = store.find(tmp_path)

@@ -18,7 +18,7 @@ import pytest
 from toolcalls.outcome import Outcome
 from toolcalls.policy import BY_NAME
 from toolcalls.recording import record, store
-from toolcalls.recording.record import Exchange, Recorder, Transcript, write_recording
+from toolcalls.recording.record import Exchange, Recorder, write_recording
 from toolcalls.recording.replay import replay
 from toolcalls.recording.store import Frame
 
@@ -27,15 +27,8 @@ OPTIONS = {name: option.default for name, option in BY_NAME.items()}
 EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":null}]}\n\n'
 
 
-def passed(*chunks: bytes) -> Transcript:
-    """The transcript of an answer that passed unchanged."""
-    transcript = Transcript()
-    for number, chunk in enumerate(chunks):
-        transcript.add(chunk, [chunk], 100.0 + number / 100)
-    return transcript
-
-
 def exchange(*chunks: bytes, **more: Any) -> Exchange:
+    """The exchange of an answer that passed unchanged."""
     flow: dict[str, Any] = {
         "protocol": "chat",
         "method": "POST",
@@ -51,11 +44,13 @@ def exchange(*chunks: bytes, **more: Any) -> Exchange:
         "started": 1_763_251_200.0,
         "options": OPTIONS,
         "request": b'{"stream": true}',
-        "transcript": passed(*chunks),
         "outcomes": [],
         **more,
     }
-    return Exchange(**given)
+    made = Exchange(**given)
+    for number, chunk in enumerate(chunks):
+        made.add(chunk, [chunk], 100.0 + number / 100)
+    return made
 
 
 @pytest.fixture
@@ -137,20 +132,17 @@ def test_a_websocket_is_recorded_message_by_message_and_replayed(tmp_path: Path)
         "tools": [{"type": "function", "name": "sh", "parameters": {}}],
     }
     item = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "sh", "arguments": "{'a': 1}"}
-    transcript = Transcript()
+    socket = exchange(protocol="responses", suffix=".jsonl", method="GET", over=True)
     messages = [
         {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"id": "r", "status": "completed", "output": [item]}},
     ]
-    transcript.add(Frame(True, json.dumps(create), 1.0).line(1.0), [])
+    socket.add(Frame(True, json.dumps(create), 1.0).line(1.0), [])
     for number, message in enumerate(messages):
-        transcript.add(Frame(False, json.dumps(message), 2.0 + number).line(1.0), [])
-    transcript.add(Frame(True, "pong", 9.0).line(1.0), [])
-    write_recording(
-        tmp_path / "ws",
-        exchange(protocol="responses", transcript=transcript, suffix=".jsonl", method="GET", over=True),
-    )
+        socket.add(Frame(False, json.dumps(message), 2.0 + number).line(1.0), [])
+    socket.add(Frame(True, "pong", 9.0).line(1.0), [])
+    write_recording(tmp_path / "ws", socket)
     recording = only(tmp_path)
     assert recording.suffix == ".jsonl"
     first, *_, last = (json.loads(line) for line in recording.before.splitlines())
@@ -183,7 +175,7 @@ def test_a_flow_that_goes_on_behind_another_recorder_is_written_whole_in_the_end
         recorder = Recorder(str(tmp_path))
         (recorder.write if over else recorder.begin)(live)
         recorder.close()
-        live.transcript.add(EVENT, [EVENT], 101.0)
+        live.add(EVENT, [EVENT], 101.0)
         assert only(tmp_path).broken is not over
     assert only(tmp_path).before == EVENT * 2
 
@@ -237,7 +229,7 @@ def test_an_answer_larger_than_the_limit_is_not_recorded_and_the_log_says_so(
     large = exchange(EVENT, EVENT, EVENT)
     recorder.write(large)
     recorder.close()
-    assert large.transcript.before.joined() == EVENT * 2, "and no more of it is kept"
+    assert large.before.joined() == EVENT * 2, "and no more of it is kept"
     assert store.find(recorder.directory) == []
     assert recorder.lost == 1
     assert "an answer from api.example has more than" in caplog.text

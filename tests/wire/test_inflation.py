@@ -132,7 +132,7 @@ def test_a_recording_holds_what_came_before_it(name: str, observe: bool) -> None
     for part in cut(BOMBS[name](TEXT), 10_000):
         stream.feed(part)
     stream.end()
-    out = stream.transcript.before.joined()
+    out = stream.exchange.before.joined()
     assert out.startswith(TEXT) and not out[len(TEXT) :].strip(b"\0")
     assert len(out) <= MAX_INFLATED * 1.5
 
@@ -141,7 +141,7 @@ def test_a_recording_of_what_is_not_as_its_header_says_holds_the_rest_as_it_came
     packed, stream = gzipped(TEXT * 100), BodyStream(Response("chat", encoding="gzip"))
     chunks = [packed[:40], b"no gzip at all", b"nor this"]
     out = b"".join(sent for chunk in chunks for sent in stream.feed(chunk))
-    kept = stream.transcript.before.joined()
+    kept = stream.exchange.before.joined()
     assert kept == out and kept.endswith(b"no gzip at allnor this")
 
 

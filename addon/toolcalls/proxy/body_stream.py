@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from ..engine import Response
-from ..recording.record import MAX_KEPT, Captured, Transcript
+from ..recording.record import MAX_KEPT, Captured, Exchange
 
 MAX_KEPT_UNOBSERVED = 1024 * 1024
 """The most bytes kept of a response if no view, file or recorder wants them.
@@ -98,17 +98,17 @@ class BodyStream:
     """
 
     response: Response
+    exchange: Exchange = field(default_factory=Exchange)
     observe: bool = False
     most: int = MAX_KEPT
     timed: bool = False
     clock: Callable[[], float] = time.monotonic
     found: Callable[[], None] = lambda: None
     all_held: HeldBytes = field(default_factory=HeldBytes)
-    transcript: Transcript = field(init=False)
     hold: HoldTimer = field(init=False)
 
     def __post_init__(self) -> None:
-        self.transcript = Transcript(Captured(self.most), Captured(self.most))
+        self.exchange.before, self.exchange.after = Captured(self.most), Captured(self.most)
         self.hold = HoldTimer(self.clock)
 
     def feed(self, chunk: bytes) -> list[bytes]:
@@ -121,14 +121,14 @@ class BodyStream:
         out = self.response.feed(chunk)
         if len(out) == 1 and out[0] is chunk and self.hold.held_since is None:
             # Nearly every chunk of nearly every answer.
-            self.transcript.add(chunk, out, now)
+            self.exchange.add(chunk, out, now)
             return out
         if not self.all_held.fits(self, self.response.held_bytes):
             out = [*out, *self.response.stop_holding()]
         if len(out) > _MANY_PIECES:
             out = [b"".join(out)]
         decoded = self.response.decoded
-        self.transcript.add(chunk if decoded is None else decoded, out, now)
+        self.exchange.add(chunk if decoded is None else decoded, out, now)
         if self.observe:
             return [chunk]
         if self.response.holds_call:
@@ -141,5 +141,5 @@ class BodyStream:
 
     def end(self) -> list[bytes]:
         out = self.response.close()
-        self.transcript.add(b"", out)
+        self.exchange.add(b"", out)
         return [] if self.observe else out

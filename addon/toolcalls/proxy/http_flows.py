@@ -149,6 +149,7 @@ class HttpFlows:
         )
         stream = state.stream = BodyStream(
             engine,
+            exchange,
             observe=settings.observes,
             most=settings.most_kept,
             timed=settings.recorder is not None,
@@ -156,7 +157,7 @@ class HttpFlows:
             all_held=self.all_held,
         )
         exchange.flow, exchange.options = described(flow, report.protocol), settings.texts
-        exchange.transcript, exchange.outcomes = stream.transcript, engine.outcomes
+        exchange.outcomes = engine.outcomes
         return stream
 
     def held_now(self) -> Counter[str]:
@@ -180,12 +181,12 @@ class HttpFlows:
         if state.stream is None and passed is None:
             self._mend_at_once(flow, state, response)
         elif state.stream is not None and response.raw_content is None:
-            transcript = state.stream.transcript
-            kept = transcript.before if self._settings.observes else transcript.after
+            exchange = state.report.exchange
+            kept = exchange.before if self._settings.observes else exchange.after
             if kept.complete:
                 # What is kept is decoded. A recording needs the chunks as they arrived.
                 response.headers.pop("content-encoding", None)
-                response.raw_content = kept.joined() if self._settings.recorder else transcript.as_one_chunk(kept)
+                response.raw_content = kept.joined() if self._settings.recorder else exchange.as_one_chunk(kept)
         if response.status_code >= 400:
             self._no_answer(flow, response)
         self._close(flow, state)
@@ -251,7 +252,7 @@ class HttpFlows:
 
     def _report(self, flow: http.HTTPFlow, state: FlowState, stream: BodyStream, *, broken: bool) -> None:
         """Report what was done with a response that is over, and remember what the host may want back."""
-        response, report, before = stream.response, state.report, stream.transcript.before
+        response, report, before = stream.response, state.report, stream.exchange.before
         self.all_held.release(stream)
         if not broken and self._settings.policy.reasoning == "auto" and before.complete:
             report.attempt(
@@ -276,8 +277,8 @@ class HttpFlows:
         state = self.closed.get(flow) or self.open.get(flow)
         if state is None or state.stream is None:
             return content_view.preview(flow, self._settings.texts)
-        transcript, exchange = state.stream.transcript, state.report.exchange
-        before, after = transcript.before.joined(), transcript.after.joined()
+        exchange = state.report.exchange
+        before, after = exchange.before.joined(), exchange.after.joined()
         title = {"title": "Observed only: the client got the original answer."} if self._settings.observes else {}
         return Recording(Path(), exchange.flow | title, b"", before, after, calls_json(exchange.outcomes))
 

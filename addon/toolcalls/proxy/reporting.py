@@ -200,7 +200,7 @@ class FlowReport:
         self._debug(f"the answer is done; calls: {counts or 'none'}.")
         metrics, recorder = self.reporter.metrics, self.reporter.settings.recorder
         metrics.answered(self.protocol, failed_open=failure is not None, long_held=long_held, **happened)
-        if recorder and self.exchange.transcript.before.chunks:
+        if recorder and self.exchange.before.chunks:
             recorder.write(self.exchange)
 
 

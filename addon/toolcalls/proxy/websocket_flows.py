@@ -98,8 +98,8 @@ class WebSocketFlows:
         if state.recorded:
             now = self._clock()
             frames = (Frame(message.from_client, text, now).line(state.started) for text in (message.text, *out))
-            exchange.transcript.add(next(frames), [*frames])
-            if exchange.transcript.before.complete:
+            exchange.add(next(frames), [*frames])
+            if exchange.before.complete:
                 exchange.outcomes += socket.outcomes
         if socket.request_steps:
             state.report.request(socket.request_steps)

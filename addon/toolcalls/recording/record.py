@@ -73,12 +73,34 @@ class Captured:
         return b"".join(self.chunks)
 
 
-@dataclass(slots=True)
-class Transcript:
-    """Both sides of one response: what arrived, without its content encoding, and what was sent to the client."""
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """Everything about one flow that a recording keeps. The bytes are not copied."""
 
+    flow: dict[str, Any] = field(default_factory=dict)
+    """What flow.json says of the request and of the response of the host, even if the client got another one."""
+    id: str = ""
+    started: float = 0.0
+    options: dict[str, str] = field(default_factory=dict)
+    request: bytes = b""
+    changed: Changed | None = None
+    """The mended request, if the request was changed."""
+    encoding: str = ""
     before: Captured = field(default_factory=Captured)
+    """What has arrived so far, without its content encoding."""
     after: Captured = field(default_factory=Captured)
+    """What was sent to the client."""
+    outcomes: list[Outcome] = field(default_factory=list)
+    suffix: str = ""
+    """The suffix of the bodies; empty if it is told by what arrives."""
+    broken: bool = False
+    """The connection broke before the end of the answer, so what was held never reached the client."""
+    over: bool = False
+    """The flow is over: nothing more will be added."""
+
+    @property
+    def size(self) -> int:
+        return len(self.request) + sum(min(body.size, MAX_KEPT) for body in (self.before, self.after))
 
     def add(self, chunk: bytes, out: list[bytes], when: float | None = None) -> None:
         """Keep a chunk that arrived, at what time if that is wanted, and the pieces that were sent in return."""
@@ -94,35 +116,6 @@ class Transcript:
             if each is kept or each.joined() == body:
                 each.chunks = [body]
         return body
-
-
-@dataclass(slots=True, eq=False)
-class Exchange:
-    """Everything about one flow that a recording keeps. The bytes are not copied."""
-
-    flow: dict[str, Any]
-    """What flow.json says of the request and of the response of the host, even if the client got another one."""
-    id: str
-    started: float
-    options: dict[str, str]
-    request: bytes = b""
-    changed: Changed | None = None
-    """The mended request, if the request was changed."""
-    encoding: str = ""
-    transcript: Transcript = field(default_factory=Transcript)
-    """What has arrived and what was sent so far."""
-    outcomes: list[Outcome] = field(default_factory=list)
-    suffix: str = ""
-    """The suffix of the bodies; empty if it is told by what arrives."""
-    broken: bool = False
-    """The connection broke before the end of the answer, so what was held never reached the client."""
-    over: bool = False
-    """The flow is over: nothing more will be added."""
-
-    @property
-    def size(self) -> int:
-        bodies = (self.transcript.before, self.transcript.after)
-        return len(self.request) + sum(min(body.size, MAX_KEPT) for body in bodies)
 
 
 class Recorder:
@@ -164,7 +157,7 @@ class Recorder:
     def close(self) -> None:
         """Write everything that waits, and what has arrived of the flows that are not over."""
         for exchange in list(self._live):
-            if exchange.transcript.before.chunks:
+            if exchange.before.chunks:
                 self._offer(exchange)
         self._closing = True
         self._queue.put(None)
@@ -174,7 +167,7 @@ class Recorder:
 
     def _offer(self, exchange: Exchange) -> None:
         self._live.discard(exchange)
-        if not (exchange.transcript.before.complete and exchange.transcript.after.complete):
+        if not (exchange.before.complete and exchange.after.complete):
             return self._lose(f"an answer from {exchange.flow['host']} has more than {MAX_KEPT // 2**20} MiB")
         with self._lock:
             fits = not self._closing and self._waiting + exchange.size <= MAX_BYTES
@@ -254,7 +247,7 @@ def write_recording(directory: Path, exchange: Exchange, step_back: Callable[[],
 
 def _files(exchange: Exchange) -> dict[str, bytes]:
     """Each file by its name. flow.json is the last one, because a directory without it is not a recording."""
-    arrived, changed = exchange.transcript.before, exchange.changed
+    arrived, changed = exchange.before, exchange.changed
     before = arrived.joined()
     suffix = exchange.suffix or store.suffix_of(before)
     offsets = accumulate(map(len, arrived.chunks), initial=0)
@@ -266,7 +259,7 @@ def _files(exchange: Exchange) -> dict[str, bytes]:
         "request.json": exchange.request[:MAX_KEPT],
         **({store.REQUEST_AFTER: changed.body} if changed else {}),
         f"before{suffix}": before,
-        f"after{suffix}": exchange.transcript.after.joined(),
+        f"after{suffix}": exchange.after.joined(),
         "calls.json": store.pretty(store.calls_json(exchange.outcomes)),
         # One chunk per line.
         "flow.json": _A_CHUNK.sub(rb"{\1, \2}", store.pretty({**_flow(exchange), "chunks": chunks})),
