@@ -48,18 +48,6 @@ def missing_sentence(missing: tuple[str, ...]) -> str:
     return f"Invalid arguments: missing required field(s): {', '.join(missing)}."
 
 
-def unknown_sentence(name: str) -> str:
-    return f"Unknown tool requested by the model: {name}."
-
-
-def not_a_name_sentence(name: str) -> str:
-    return f"Not a tool name: {name or 'empty'}."
-
-
-def unreadable_sentence(reason: str) -> str:
-    return f"Invalid arguments: they could not be read as JSON: {reason.rstrip('.')}."
-
-
 # Steps: what was guessed, added or left out to read the arguments.
 
 BARE_TEXT: Final = "unquoted text"

@@ -34,7 +34,7 @@ _LOST = "the arguments begin in the middle, and more than a bracket may be missi
 
 
 class ReceivedCall(Protocol):
-    """A complete call as it was put together: `Call` in `calls.py`."""
+    """A complete call as it was put together: `Call` in `call.py`."""
 
     name: str
     namespace: str
@@ -149,7 +149,7 @@ class Mender:
         if named.status == "not_a_name":
             # It has no letter or digit.
             original = replace(original, reason=call.refusal)
-            sentence = reasons.not_a_name_sentence(name)
+            sentence = f"Not a tool name: {name or 'empty'}."
             if self._invalid_tool() is not None:
                 return self._to_invalid(original, sentence, self._read(arguments).value)
             return _dropped(replace(original, status="refused", reason=sentence.rstrip(".")))
@@ -165,7 +165,8 @@ class Mender:
                 return self._refuse(original, tool, reasons.NAME_CONTRADICTED)
             arguments = chosen
         elif named.status == "unknown" and name and len(self.tools) and self._invalid_tool() not in (None, name):
-            return self._to_invalid(original, reasons.unknown_sentence(name), self._read(arguments, finish).value)
+            sentence = f"Unknown tool requested by the model: {name}."
+            return self._to_invalid(original, sentence, self._read(arguments, finish).value)
         return self._mend_arguments(original, arguments, finish, tool)
 
     def leaves_alone(self, name: str, namespace: str | None = None) -> bool:
@@ -251,7 +252,8 @@ class Mender:
             return replace(refused, arguments="{}", steps=(*original.steps, "sent with empty arguments"))
         if declared or (tool is not None and tool.kind == "function"):
             # `{}` would run. The client answers a call of an unknown tool with an error, and the session goes on.
-            return self._to_invalid(refused, reasons.unreadable_sentence(reason), None)
+            sentence = f"Invalid arguments: they could not be read as JSON: {reason.rstrip('.')}."
+            return self._to_invalid(refused, sentence, None)
         return _dropped(refused, f"[toolfix] The call of {original.name} was dropped: {reason}.")
 
     def _to_invalid(self, original: Outcome, sentence: str, value: dict[str, Any] | None) -> Outcome:
