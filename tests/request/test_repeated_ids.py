@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from toolcalls.ids import Ids
 from toolcalls.policy import Policy
+from toolcalls.request.history import CANCELLED
 from toolcalls.request.mend import mend_request
 from toolcalls.request.refusals import Refusals
 from toolcalls.request.request import decode
@@ -62,3 +64,31 @@ def test_of_a_doubled_call_and_its_two_outputs_one_of_each_stays() -> None:
         kept = [item for item in sent if item["type"] != "message"]
         assert [item["type"] for item in kept] == ["function_call", "function_call_output"] * (len(kept) // 2)
         assert all(item["output"] in json.dumps(sent) for item in history[1:] if "output" in item)
+
+
+def test_a_lost_result_is_made_up_for_although_a_later_call_has_the_host_s_id_too() -> None:
+    """The client knows the later call by an id of ours, so its result is not that of the first."""
+    first, later = KIMIS, Ids("seed", [KIMIS]).unique(KIMIS)
+    lost, answered = (
+        {"type": "function_call", "call_id": identity, "name": "Bash", "arguments": json.dumps({"command": command})}
+        for identity, command in ((first, "ls"), (later, "pwd"))
+    )
+    words = {"type": "message", "role": "user", "content": "Go on."}
+    result = {"type": "function_call_output", "call_id": later, "output": "ok"}
+    sent = up("responses", "input", [lost, words, answered, result])
+    assert [item.get("call_id") for item in sent] == [KIMIS, KIMIS, None, KIMIS, KIMIS]
+    assert [item["output"] for item in sent if "output" in item] == [CANCELLED, "ok"]
+
+
+def test_a_result_that_moves_behind_its_call_gets_its_sentence_at_once() -> None:
+    """If it got that one request later, the history would change and the prompt cache would be lost."""
+    function = {"name": "Bash", "arguments": "{}"}
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "a", "type": "function", "function": function}]}
+    result = {"role": "tool", "tool_call_id": "a", "content": "failed to parse function arguments: x"}
+    schema = {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}
+    tools = [{"type": "function", "function": {"name": "Bash", "parameters": schema}}]
+    body = json.dumps({"messages": [{"role": "user", "content": "Go."}, result, call], "tools": tools}).encode()
+    changed = mend_request("chat", body, decode(body), Policy(), Refusals())
+    assert changed is not None and changed.steps == {"result moved": 1, "reason in a result": 1}
+    assert "command" in json.loads(changed.body)["messages"][-1]["content"]
+    assert mend_request("chat", changed.body, decode(changed.body), Policy(), Refusals()) is None

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from ..ids import MARK, restore
+from ..ids import restore
 from ..mend.arguments import Finish, Mended, mend_arguments
 from ..mend.names import tool_that_fits
 from ..mend.strict import no_constant, write
@@ -46,8 +46,6 @@ class Change:
     steps: dict[str, int] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     """Why calls of this history were refused, by the id that the client knows."""
-    restored: set[str] = field(default_factory=set)
-    """The upstream's ids that the client knows as other ids, among them all ids that the host repeats."""
     left: int = _MOST_BROKEN
     """How much more is mended; below 0, the rest is sent unchanged."""
     read: dict[str, Mended] = field(default_factory=dict)
@@ -113,12 +111,12 @@ def keys_of(written: str) -> frozenset[str] | None:
 
 
 def mend_calls(turn: Turn, history: History, change: Change) -> None:
-    """Mend the names and arguments of a turn's calls, and turn ids of ours back into the upstream's."""
+    """Mend the names and arguments of a turn's calls."""
     for call in turn.calls:
-        if not (call.key and change.policy.request):
+        if not call.key:
             continue
         if not (history.by_number or _is_name(call.name)):
-            _mend_name(call, change)
+            _mend_name(call, turn, change)
         given = call.arguments
         sound = type(given) is dict
         if history.writes_arguments:
@@ -128,11 +126,10 @@ def mend_calls(turn: Turn, history: History, change: Change) -> None:
             change.count(ARGUMENTS_LEFT if meant is None else "arguments")
             if meant is not None:
                 call.body[call.key] = write(meant) if history.writes_arguments else meant
-    if any(MARK in call.id for call in turn.calls):
-        _give_back_ids(turn, history, change)
 
 
-def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
+def give_back_ids(turn: Turn, history: History, change: Change) -> None:
+    """Turn ids of ours back into the upstream's."""
     taken = {call.id for call in turn.calls}
     originals: dict[str, str] = {}
     for call in turn.calls:
@@ -143,10 +140,9 @@ def _give_back_ids(turn: Turn, history: History, change: Change) -> None:
             taken.add(original)
             change.count("id")
             history.set_id(call, original)
-    change.restored.update(originals.values())
 
 
-def _mend_name(call: PastCall, change: Change) -> None:
+def _mend_name(call: PastCall, turn: Turn, change: Change) -> None:
     """Give a call without a name that of the only tool that its arguments fit, or else of the invalid tool.
 
     Hosts reject a history with an empty name for ever, and the result needs a call.
@@ -157,7 +153,10 @@ def _mend_name(call: PastCall, change: Change) -> None:
     tool = tool_that_fits(change.meant(call.arguments), change.tools)
     fits = tool is not None and tool.namespace is None and _is_name(tool.name)
     change.count("name")
-    call.body["name"], call.named = tool.name if tool is not None and fits else change.invalid, True
+    call.body["name"] = tool.name if tool is not None and fits else change.invalid
+    for result in turn.results:
+        if result.call is call and "name" in result.body:
+            result.body["name"] = call.name
 
 
 def _is_name(name: object) -> TypeGuard[str]:

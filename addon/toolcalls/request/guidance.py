@@ -75,14 +75,12 @@ def mend_results(turn: Turn, history: History, change: Change) -> None:
     """Say in the results of a turn why calls were refused or failed, and give them the ids of their calls."""
     for result in turn.results:
         call = result.call
-        if result.id and change.policy.request and not history.by_number:
+        if result.id and change.policy.request and not history.by_number and result.content != CANCELLED:
             said = result.words
             words = _sentence(result, said, change)
             if words and words not in said and not _ends_with_ours(said):
                 change.count("reason in a result")
                 result.place[result.key] = with_words(result.content, words, history.part)
-        if call is not None and call.named and "name" in result.body:
-            result.body["name"] = call.name
         original = (call.id if call is not None else restore(result.id)) if MARK in result.id else None
         if original is not None and original != result.id:
             change.count("id")

@@ -64,8 +64,6 @@ class PastCall(Past):
     """The client answers it with a result of the usual kind, which can be made up."""
     behind_reasoning: bool = False
     """Its reasoning is the item before it, or before the calls before it."""
-    named: bool = False
-    """It had no name, and got one."""
     result: PastResult | None = None
     """The result in its position, once that is known."""
     left: bool = False

@@ -19,7 +19,7 @@ from ..policy import Policy
 from ..reasons import Refusal
 from ..tools.declared import Tools
 from .answered import GivenBack
-from .calls import ARGUMENTS_LEFT, NAME_LEFT, Change, ChangeNeeded, mend_calls
+from .calls import ARGUMENTS_LEFT, NAME_LEFT, Change, ChangeNeeded, give_back_ids, mend_calls
 from .guidance import add_hints, mend_loops, mend_results
 from .history import History, Json, inner, objects_in
 from .messages import ChatHistory, GeminiHistory, MessagesHistory, OllamaHistory
@@ -119,17 +119,16 @@ def _run(history: History, change: Change, given: dict[int, GivenBack]) -> None:
         history.read()
     if policy.request:
         add_hints(history.request, change)
-    for turn in history.turns:
-        mend_calls(turn, history, change)
-        mend_results(turn, history, change)
-    if not policy.request:
-        return
-    if change.steps:
-        history.read()
-    if history.as_expected:
-        arrange(history, change)
-    history.tidy(change)
-    if policy.loops:
+        for turn in history.turns:
+            mend_calls(turn, history, change)
+        # Before ids are given back: no two calls have the same id for the client, whatever the host gave them.
+        if history.as_expected:
+            arrange(history, change)
+        history.tidy(change)
         if change.steps:
             history.read()
+    for turn in history.turns:
+        give_back_ids(turn, history, change)
+        mend_results(turn, history, change)
+    if policy.request and policy.loops:
         mend_loops(history, change)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from itertools import count
 from typing import Any, ClassVar
 
-from ..ids import MESSAGES_ID
+from ..ids import MARK, MESSAGES_ID
 from ..payload import string_of
 from .answered import EXTRA, SIGNATURE, THINKING
 from .calls import Change
@@ -158,11 +158,11 @@ class MessagesHistory(BlockHistory):
     def give_own_ids(self, change: Change) -> None:
         """Give every call but the first with a repeated id an id of its own, and the same to its result.
 
-        An id that toolfix restored, or with characters that Anthropic rejects, is of a host that repeats ids.
+        An id of ours, or with characters that Anthropic rejects, is of a host that repeats ids.
         """
         called = Counter(call.id for turn in self.turns for call in turn.calls)
-        repeated = {one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)}
-        others = {old: _others(old, called) for old in repeated - change.restored}
+        repeated = [one for one, times in called.items() if times > 1 and MESSAGES_ID.fullmatch(one)]
+        others = {old: _others(old, called) for old in repeated if MARK not in old}
         seen: set[str] = set()
         for turn in self.turns if others else ():
             now: dict[str, list[str]] = defaultdict(list)

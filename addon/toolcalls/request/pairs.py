@@ -53,8 +53,7 @@ def _copies(history: History, change: Change) -> list[PastCall]:
         answered.update((number, result.id) for result in turn.results)
         for call in turn.calls:
             if call.id and called[call.id] > 1 and change.touches(call.name):
-                # A host whose id toolfix restored gives one id to several calls.
-                spans = history.has_ids and not history.turn_is_message and call.id not in change.restored
+                spans = history.has_ids and not history.turn_is_message
                 found[-1 if spans else number, call.id, write(call.compared)].append((call, number))
     copies: list[PastCall] = []
     for alike in found.values():
