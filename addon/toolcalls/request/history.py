@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from ..ids import restore
 from ..mend.strict import read
 from .answered import FIELDS, NO_REASONING, THINKING, GivenBack
 
@@ -223,6 +224,10 @@ class History(ABC):
         """What a message or an item says, its calls and its results."""
 
     # Reasoning
+
+    def host_id(self, identity: str) -> str:
+        """The id that the host gave to a call, whether or not the client knows it as an id of ours; or none."""
+        return restore(identity) or identity if self.has_ids else ""
 
     @property
     def conversation(self) -> list[Said]:

@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ids import restore
 from ..outcome import Outcome
 from ..payload import canonical, object_in
 from .answered import EMPTY_FIELDS, NO_REASONING, AnsweredTurn, GivenBack, read_answer
@@ -155,7 +154,7 @@ class ReasoningSession:
         halves = [half for half in split if not history.is_whole(half)]
         calls = [call for call in said.calls if call.entry is not call.home]
         for number, call in enumerate(said.calls):
-            identity = str(number) if history.by_number else upstream_id(call.id)
+            identity = str(number) if history.by_number else history.host_id(call.id)
             if identity in back.extras and not history.is_signed(call):
                 given.extras[str(number)] = back.extras[identity]
         if not history.is_whole(said):
@@ -199,7 +198,7 @@ class ReasoningSession:
         if history.by_number and turn.back and len(delivered) != len(turn.ids):
             # A call was left out or added, so the numbers are those of other calls.
             return
-        ids = [upstream_id(outcome.id) if history.has_ids else "" for outcome in delivered]
+        ids = [history.host_id(outcome.id) for outcome in delivered]
         calls = [known_as(identity, one.name, one.arguments) for identity, one in zip(ids, delivered, strict=True)]
         if self.protocol == "responses" and turn.back:
             # Calls of custom tools have no outcome.
@@ -263,8 +262,7 @@ class _Conversation:
             elif said.number < self.last_user and not everywhere:
                 continue
             elif said.role == "model":
-                ids = [upstream_id(call.id) if history.has_ids else "" for call in said.calls]
-                calls = [known_as(one, call.name, call.arguments) for one, call in zip(ids, said.calls, strict=True)]
+                calls = [known_as(history.host_id(call.id), call.name, call.arguments) for call in said.calls]
                 self.turns.append((said, self.key(calls, said.words)))
                 if calls:
                     # Not the text: a client may split it from the calls.
@@ -295,11 +293,6 @@ def known_as(identity: str, name: object, arguments: object) -> KnownCall:
     with suppress(RecursionError):
         written = canonical(object_in(written) or {})
     return f"{identity}\0{json.dumps(name)}{written}", False
-
-
-def upstream_id(identity: str) -> str:
-    """The id that the host gave to a call, whether or not the client knows it as an id of ours."""
-    return restore(identity) or identity
 
 
 def add(digest: Hash, *parts: str) -> None:
