@@ -11,7 +11,6 @@ from toolcalls.call import Call
 from toolcalls.ids import Ids
 from toolcalls.mend.mender import Mender
 from toolcalls.policy import Policy
-from toolcalls.reasons import missing_sentence, not_a_name_sentence, unknown_sentence, unreadable_sentence
 from toolcalls.tools.declared import Tool, Tools
 
 READ = Tool(
@@ -78,13 +77,17 @@ def test_the_payload_has_the_name_as_it_came_one_sentence_and_what_came() -> Non
     assert json.loads(broken.arguments)["receivedArgs"] == "raw"
 
 
-def test_every_sentence_is_one() -> None:
-    for sentence in (
-        missing_sentence(("a", "b")),
-        unknown_sentence("x"),
-        not_a_name_sentence("⚙"),
-        not_a_name_sentence(""),
-        unreadable_sentence("cut off inside a value."),
-    ):
-        assert sentence.endswith(".")
-        assert sentence.count(".") == 1
+@pytest.mark.parametrize(
+    ("name", "arguments", "begins"),
+    [
+        ("read", "{}", "Invalid arguments: missing"),
+        ("x", "{}", "Unknown tool requested by the model: x"),
+        ("⚙", "{}", "Not a tool name: ⚙"),
+        ("", "{}", "Not a tool name: empty"),
+        ("read", '{"filePath": "a', "Invalid arguments: they could not be read"),
+    ],
+)
+def test_what_the_invalid_tool_is_told_is_one_sentence(name: str, arguments: str, begins: str) -> None:
+    mender = Mender(Tools([READ, Tool("invalid")]), Policy(), Ids())
+    sentence = json.loads(mender.decide(Call(name=name, arguments=arguments)).arguments)["error"]
+    assert sentence.startswith(begins) and sentence.endswith(".") and sentence.count(".") == 1
