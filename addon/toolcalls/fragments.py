@@ -25,6 +25,7 @@ first key."""
 _BEGINS = re.compile(r"""\s*+(?:"?\s*+(?:\[\s*+)?\{|```|[A-Za-z_][A-Za-z_ ]{0,24}+[:=]\s*+["{]|<\|)""")
 """How arguments may begin: with an object, or in a fence, after a label or after a token."""
 _KEY = re.compile(r"""\s*+(?:\[\s*+)?\{\s*+(["'“‘])([^"'“”‘’\\]*+)["'”’]\s*+:""")
+_SWAPPED: Final = str.maketrans({"'": '"', '"': "'"})
 _ARGUMENTS_SHOW_WITHIN: Final = 64
 """How many characters are enough to see whether arguments begin here."""
 
@@ -93,6 +94,8 @@ def mixed(fragments: list[str]) -> bool:
         raise LimitReached
     opens, key = _OPENS.match(text), _KEY.match(text)
     first = opens[3] if opens is not None and opens[3] else '"'
+    if first == "'":  # The lexer follows strings in quotes of the other kind.
+        first, fragments = '"', [one.translate(_SWAPPED) for one in fragments]
     lexer, at, before, lone, in_key = Lexer(), 0, "", False, False
     for fragment in fragments:
         opens = _OPENS.match(fragment) if lexer.inside or lexer.depth > 0 else None
@@ -101,7 +104,7 @@ def mixed(fragments: list[str]) -> bool:
             if lexer.inside:
                 another = in_key or (quote == first and bool(escaped) == bool(encoded))
             else:
-                another = quote == first and before not in _BEFORE_A_VALUE
+                another = before not in _BEFORE_A_VALUE and (quote == first or (quote != "" and before.isalnum()))
                 # Some servers' parsers send the bracket twice: `{`, and then the whole object.
                 another = another and not (text[:at].strip() == "{" and payload.object_in(text[at:]) is not None)
                 lone = lone or (not quote and before in "{:,[(")

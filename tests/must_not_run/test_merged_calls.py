@@ -302,10 +302,25 @@ def test_one_call_whose_fragments_begin_like_another_still_runs(fragments: list[
         ['{"comm', "{", 'and":"ls"}', '"command":"pwd"}'],
         ['{"items":[{"a":1}', '{"b":2}', "]}"],
         ['{"items":', '{"items":["x"', "[1]}", "]}"],
+        ["{'items': [1", '{"command": "ls"}'],
+        ["{'com", '{"path": "/home"}', "mand': 'ls'}"],
+        ["{'com", '"', '{\\"path\\": \\"/home\\"}"', "mand': 'ls'}"],
+        ["{'command': 'rm -rf ", "{'path': 'a'}", " /home'}"],
     ],
 )
 def test_an_object_that_begins_where_no_value_can_stand_is_another_call(fragments: list[str]) -> None:
     assert mixed(fragments)
+
+
+@pytest.mark.parametrize(
+    "fragments",
+    [
+        ["{'content': '", '{"a": 1}', "'}"],
+        ["{'content': 'x = ", '{"a": [', "{", '"b": 1}]}', "'}"],
+    ],
+)
+def test_an_object_in_a_string_with_quotes_of_the_other_kind_is_text(fragments: list[str]) -> None:
+    assert not mixed(fragments)
 
 
 def test_the_work_for_fragments_that_all_look_like_beginnings_is_linear() -> None:

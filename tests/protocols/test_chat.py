@@ -288,6 +288,13 @@ def test_what_a_chunk_without_choices_says_is_not_said_again() -> None:
     assert out.count(b"prompt_filter_results") == 1
 
 
+def test_a_choice_without_an_index_gets_it_where_there_is_a_call() -> None:
+    end = {"id": "c1", "model": "m", "choices": [{"index": None, "delta": {}, "finish_reason": "tool_calls"}]}
+    out, _ = mend(chunk(piece(0, "a", "Bash", ARGUMENTS)) + line(end) + DONE)
+    assert read(out).finishes == ["tool_calls"]
+    assert b'"index":null' not in out.replace(b" ", b"")
+
+
 def test_a_signature_beside_the_call_is_kept() -> None:
     delta = piece(0, "a", "Bash", ARGUMENTS)
     delta["tool_calls"][0]["extra_content"] = {"google": {"thought_signature": "abc"}}

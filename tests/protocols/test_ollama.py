@@ -369,3 +369,13 @@ def test_where_nothing_is_known_of_the_protocol_lines_show_it() -> None:
     assert mend(body, protocol="auto", question=ASKED)[0].decode() == expected
     whole = done("stop", "", call("Bash", "{'command': 'ls'}"))
     assert mend(whole, protocol="auto", question=ASKED)[0].decode() == run(whole)[1]
+
+
+@pytest.mark.parametrize("before", [line("Hm."), line("<tool_call>")])
+def test_a_line_that_is_no_json_is_not_the_end(before: str) -> None:
+    made = call("Bash", {"command": "ls"})
+    body = before + "retrying\n" + line("", made) + line(done=True, done_reason="stop")
+    out, _ = mend(body, protocol="ollama", question=ASKED)
+    held = [json.loads(one)["message"].get("tool_calls") for one in out.splitlines() if one.startswith(b"{")]
+    assert [entry["function"]["arguments"] for calls in held for entry in calls or ()] == [{"command": "ls"}]
+    assert b"retrying\n" in out

@@ -96,8 +96,9 @@ class Chat(Protocol):
             if number != self._calling:
                 # Calls in two choices may be two answers to one question, or one answer in pieces.
                 part.refusal = ANOTHER_CHOICE
-        self._learns = (Text, Fragment) if number == index else ()  # Else the client gets them in other bytes.
-        if number != index and (fragments or self.answers[index].has_work):
+        other = said.get("index") != index  # The client gets it in other bytes.
+        self._learns = () if other else (Text, Fragment)
+        if other and (fragments or self.answers[index].has_work):
             read_together(_event({**chunk, "choices": [{**said, "index": index}]}).raw, parts)
         return parts
 

@@ -246,7 +246,7 @@ class Protocol(Traits, ABC):
                 return [event.raw]
             self._mender.mended_events += 1
             return self.take(Event(self.framing.write(meant, event.type), meant, event.type))
-        if not sse.is_ended(event.raw):
+        if self.framing is SSE and not sse.is_ended(event.raw):
             return self.end(event.raw)
         return [event.raw]
 
