@@ -52,6 +52,9 @@ class Traits:
 class Answer:
     """The state of one answer."""
 
+    has_text = False
+    """The model has written text, in protocols that can go on with a call that an error quotes."""
+
     def __init__(
         self,
         request: Request,

@@ -159,10 +159,8 @@ class Chat(Protocol):
     # A stream
 
     @property
-    def _so_far(self) -> tuple[bool, bool, bool]:
-        choices = self.answers.values()
-        ended = any(choice.stop or choice.end.cut_off for choice in choices)
-        return bool(choices), not ended, any(choice.has_text for choice in choices)
+    def _may_recover(self) -> bool:
+        return not any(choice.stop or choice.end.cut_off for choice in self.answers.values())
 
     def end(self, half: bytes = b"") -> list[bytes]:
         answers = [answer for answer in self.answers.values() if answer.has_work and not self._over]

@@ -32,7 +32,7 @@ _CALLS_FUNCTION: Final = frozenset({"function", "name", "arguments"})
 class Choice(Answer):
     """One choice: an answer of its own, and what the stream has said in it."""
 
-    has_role = has_text = has_reasoning = False
+    has_role = has_reasoning = False
     stop: Stop | None = None
     """The last reason."""
     legacy: bool | None = None

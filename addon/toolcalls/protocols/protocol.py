@@ -136,10 +136,6 @@ class Protocol(Traits, ABC):
     def holds_call(self) -> bool:
         return any(answer.holds_call for answer in self.answers.values())
 
-    @property
-    def _has_work(self) -> bool:
-        return not self._over and any(answer.has_work for answer in self.answers.values())
-
     def _taken(self, parts: Sequence[Part]) -> list[Part]:
         """What goes now, of these parts and of those that wait for them."""
         out: list[Part] = []
@@ -257,7 +253,7 @@ class Protocol(Traits, ABC):
 
     def _finish(self, finish: Finish = Finish.UNKNOWN, *, failed: bool = False) -> list[bytes]:
         """All that waits: the stream has ended, or an error follows (`failed`)."""
-        if not self._has_work:
+        if self._over or not any(answer.has_work for answer in self.answers.values()):
             return []
         self._over = True
         return self.written(self._closed(finish, failed=failed))
@@ -276,10 +272,9 @@ class Protocol(Traits, ABC):
         return out if (out and called) or not half else [*out, half]
 
     @property
-    def _so_far(self) -> tuple[bool, bool, bool]:
-        """For an error that quotes a call: whether the answer has begun, and then whether it can go on with a call,
-        and whether the client got text of the model."""
-        return self._started, False, False
+    def _may_recover(self) -> bool:
+        """Whether a call that an error quotes can still be sent."""
+        return not self._started
 
     def recovered(self, error: Event, *, whole: bool = False) -> list[bytes]:
         """What the client gets instead of an error that quotes a call; nothing if it is no such error.
@@ -288,9 +283,9 @@ class Protocol(Traits, ABC):
         another call has begun already, it is not known which of the two is meant.
         """
         outcomes = self._mender.outcomes
-        begun, may_go_on, has_text = self._so_far
-        if self.recover is None or self.tail or outcomes or (begun and not may_go_on):
+        if self.recover is None or self.tail or outcomes or not self._may_recover:
             return []
+        has_text = any(answer.has_text for answer in self.answers.values())
         document, events, calls = self.recover(error, has_text)
         if not calls:
             return []

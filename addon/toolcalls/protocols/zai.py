@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from .. import payload
 from ..calls import assemble
@@ -110,23 +110,26 @@ class Zai(Chat):
     def _end_turn(self, *, broken_off: bool = False) -> list[Part]:
         """All that is held, the calls of the turn, and its end; `broken_off`: the end is missing, or an error."""
         self._document.read(final=not broken_off)
-        new = self._new_parts()
         finish = Finish.COMPLETE if self._is_done or self._document.ended else Finish.UNKNOWN
         finish = Finish.of(self._reason) if self._reason else finish
         finish = Finish.CUT if broken_off else finish
         reason = "length" if broken_off or self._reason == "length" else "stop"
         tokens = tokens_in(self._usage, "completion_tokens")
         stop = Stop(reason, finish, tokens=tokens, failed=broken_off)
-        parts = self._taken([*new, *self._calls(broken_off=broken_off), stop])
+        parts = self._taken([*self._new_parts(), *self._calls(broken_off=broken_off), stop])
         return [*parts, *self._closed(finish, failed=broken_off)]
 
     # One event
 
     def _read(self, event: Json) -> list[Part]:
-        said, error = event.get("data"), _error_of(event)
-        data: Json = said if isinstance(said, dict) else {}
-        if isinstance(data.get("data"), dict) and "phase" not in data:
-            data = {**data["data"], **data}  # As errors come.
+        levels = [event]
+        while isinstance(levels[-1].get("data"), dict):
+            levels.append(levels[-1]["data"])
+        data: Json = levels[1] if len(levels) > 1 else {}
+        if len(levels) > 2 and "phase" not in data:
+            data = {**levels[2], **data}  # As errors come.
+        # On any level, and then in OpenAI's format.
+        error = error_in(next(filter(None, map(error_in, levels)), None), ERROR)
         if not data and not error:
             return []
         done = data.get("done") is True or data.get("phase") == "done"
@@ -269,24 +272,11 @@ class Zai(Chat):
         return self._document.content.rewritten or self._document.reasoning.rewritten
 
 
-# The envelope. A value of the wrong kind is ignored.
-
-
 def _call_id_of(data: Json) -> str:
+    """The id of its call; as everywhere in the envelope, a value of the wrong kind is ignored."""
     metadata = data.get("metadata")
     known: Json = metadata if isinstance(metadata, dict) else {}
     return next(filter(None, (string_of(known.get(key)) for key in ("tool_call_id", "sub_tool_call_id", "id"))), "")
-
-
-def _error_of(event: Json) -> Json | None:
-    """An error on any of the three levels, in OpenAI's format."""
-    level: Any = event
-    while isinstance(level, dict):
-        error = error_in(level)
-        if error is not None:
-            return error_in(error, ERROR)
-        level = level.get("data")
-    return None
 
 
 def _is_clients(request: Request, name: str) -> bool:
