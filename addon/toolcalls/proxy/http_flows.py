@@ -187,8 +187,6 @@ class HttpFlows:
                 # What is kept is decoded. A recording needs the chunks as they arrived.
                 response.headers.pop("content-encoding", None)
                 response.raw_content = kept.joined() if self._settings.recorder else exchange.as_one_chunk(kept)
-        if response.status_code >= 400:
-            self._no_answer(flow, response)
         self._close(flow, state)
 
     def error(self, flow: http.HTTPFlow) -> None:
@@ -202,17 +200,9 @@ class HttpFlows:
             if not (known and advice.ERRNO.search(flow.error.msg)):
                 sentence = advice.of_connection(flow.request.pretty_host, flow.request.port, flow.error.msg)
                 self._reporter.summary.no_answer(sentence)
-        elif flow.response is not None and flow.response.status_code >= 400:
-            # The client read the error status and hung up before the end of the body.
-            self._no_answer(flow, flow.response)
         if state.stream is not None and state.stream.response.holds_call:
             state.report.warn("the connection broke while a tool call was held; it was not delivered.")
         self._close(flow, state, broken=True)
-
-    def _no_answer(self, flow: http.HTTPFlow, response: http.Response) -> None:
-        """Report that the host sent an error status instead of an answer."""
-        sentence = advice.of_status(flow.request.pretty_host, response.status_code, flow.request.path)
-        self._reporter.summary.no_answer(sentence)
 
     def _mend_at_once(self, flow: http.HTTPFlow, state: FlowState, response: http.Response) -> None:
         """Mend a body that is complete already, because no stream was asked for or mitmproxy replays the flow."""
@@ -240,6 +230,9 @@ class HttpFlows:
     def _close(self, flow: http.HTTPFlow, state: FlowState, *, broken: bool = False) -> None:
         """Forget the open flow and report what was done, once for each flow."""
         self.open.pop(flow, None)
+        if flow.response is not None and flow.response.status_code >= 400:
+            sentence = advice.of_status(flow.request.pretty_host, flow.response.status_code, flow.request.path)
+            self._reporter.summary.no_answer(sentence)
         if state.stream is not None:
             self._report(flow, state, state.stream, broken=broken)
             if self._settings.bodies_are_wanted:
