@@ -50,11 +50,11 @@ class Change:
     """How much more is mended; below 0, the rest is sent unchanged."""
     read: dict[str, Mended] = field(default_factory=dict)
     """Broken arguments that were read: the arguments, a name and the guidance need them."""
+    invalid: str = field(init=False)
+    """The name for calls that no tool can take."""
 
-    @property
-    def invalid(self) -> str:
-        """The name for calls that no tool can take."""
-        return self.tools.invalid(self.policy.invalid_tool) or INVALID
+    def __post_init__(self) -> None:
+        self.invalid = self.tools.invalid(self.policy.invalid_tool) or INVALID
 
     def count(self, step: str, times: int = 1) -> None:
         if times:

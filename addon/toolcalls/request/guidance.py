@@ -127,7 +127,8 @@ def _lacking(call: PastCall, change: Change) -> str:
         return error if isinstance(error, str) else ""
     tool = change.tools.get(name)
     keys = keys_of(given) if isinstance(given, str) and tool is not None else given
-    lacks = tool.missing(dict.fromkeys(keys)) if tool is not None and isinstance(keys, frozenset | dict) else ()
+    keys = dict.fromkeys(keys) if isinstance(keys, frozenset) else keys
+    lacks = tool.missing(keys) if tool is not None and isinstance(keys, dict) else ()
     return missing_sentence(lacks) if lacks else ""
 
 
