@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -497,3 +497,13 @@ def test_fifty_answers_at_once_do_not_mix():
         assert got["content"] == f"text {number}"
         assert [call["id"] for call in got["tool_calls"]] == [f"call_{number}"]
     assert len({next(iter(received(b"".join(pieces))["ids"])) for pieces in out}) == 50
+
+
+@pytest.mark.parametrize("option", ["auto", "on", "off"])
+def test_a_document_passes_as_it_came_because_chat_z_ai_only_streams(option: Literal["auto", "on", "off"]):
+    call = {"id": "c1", "type": "function", "function": {"name": "Bash", "arguments": "{'command': 'ls'}"}}
+    message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    body = json.dumps({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}).encode()
+    answer = Response("zai", question(("Bash",)), Policy(zai=option))
+    assert b"".join([*answer.feed(body), *answer.close()]) == body
+    assert answer.outcomes == []

@@ -255,6 +255,9 @@ class Zai(Chat):
             self._has_role = True
         return out
 
+    def document(self, body: bytes) -> bytes:
+        return body  # chat.z.ai only streams.
+
     def last_words(self, reason: str) -> list[bytes] | None:
         if self._over or not self._converts:
             return [] if self._converts else None
