@@ -540,6 +540,11 @@ def test_messages_histories_that_hosts_reject(came: list[Json], goes: list[Json]
     strict_hosts.anthropic(after)
 
 
+def test_reasoning_in_front_of_what_nobody_knows_stays() -> None:
+    items = [user(), thought("rs_1"), [item("a")], user()]
+    assert up("responses", {"input": items}) == ({"input": items}, {})
+
+
 def test_an_empty_text_goes_from_a_history_in_which_nothing_can_be_moved() -> None:
     """A gateway's message of the system is none of the protocol."""
     system = {"role": "system", "content": "Be brief."}

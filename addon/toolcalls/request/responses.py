@@ -89,7 +89,7 @@ class ResponsesHistory(History):
         """Servers reject reasoning without the item of the model that it was sent with, right behind it."""
         lost: set[int] = set()
         by_model = False
-        for item in reversed(objects_in(self.entries)):
+        for item in reversed(self.entries if self.as_expected else []):
             if item.get("type") != "reasoning":
                 by_model = _is_of_model(item)
             elif not by_model and str(item.get("id")).startswith("rs_"):
