@@ -19,7 +19,7 @@ from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.mender import Mender
 from .outcome import Outcome
-from .parts import Decided, Fragment, Other, Part, Slot, Stop, Text, Thought
+from .parts import Fragment, Other, Part, Piece, Slot, Stop, Text, Thought
 from .policy import Policy
 from .reasons import CUT_BEFORE, CUT_INSIDE
 from .request.request import Request
@@ -347,7 +347,10 @@ class Answer:
         whole = only is not None and (only.whole or only.again or (only.begins and only.ends))
         if self._traits.passes_calls and whole and outcome.status == "valid" and outcome.id in (call.id, ""):
             return [call.fragments[0]]
-        return [Decided(outcome, self.sent - 1, call.body, call.fragments, choice=self._choice)]
+        ends = not outcome.left_alone or any(one.ends for one in call.fragments)
+        made = Piece(self.sent - 1, outcome.id, outcome.name, outcome.arguments, True, ends, outcome, body=call.body)
+        made.fragments, made.choice = call.fragments, self._choice
+        return [made]
 
     # The end
 

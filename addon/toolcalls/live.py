@@ -158,5 +158,5 @@ class Live:
         ends = (call.ended or not outcome.left_alone) and not outcome.dropped
         self._call, self._goes = call, False
         piece = self._piece(outcome.arguments[len(call.sent or "") :], ends=ends)
-        piece.left_alone = outcome.left_alone
+        piece.outcome = outcome
         return piece

@@ -141,19 +141,9 @@ class Stop(_InAnswer):
 
 
 @dataclass(slots=True, eq=False)
-class Decided(_InAnswer):
-    """A call as the client gets it. `number`: its position among the calls of the answer."""
-
-    outcome: Outcome
-    number: int
-    body: Json = field(default_factory=dict)
-    fragments: Sequence[Fragment] = ()
-    """What it was put together from; nothing, if it was written as text."""
-
-
-@dataclass(slots=True, eq=False)
 class Piece(_InAnswer):
-    """A piece of a call that goes while the call arrives. `number`: the position of the call in the answer."""
+    """A call as the client gets it, or a piece of one that goes while it arrives. `number`: the position of the call
+    in the answer."""
 
     number: int
     id: str
@@ -161,16 +151,16 @@ class Piece(_InAnswer):
     arguments: str
     begins: bool = False
     ends: bool = False
-    left_alone: bool = False
-    """It is the last piece of a call that goes as it came, because the options say so."""
+    outcome: Outcome | None = None
+    """What was decided, if the call is complete: this is all of it, or the last piece."""
     slot: Slot = None
     """Where the call arrives."""
     fragments: Sequence[Fragment] = ()
-    """The first and the last that arrived of the call; at its end, all."""
+    """The first and the last that arrived of the call; at its end, all. None, if it was written as text."""
     body: Json = field(default_factory=dict)
 
 
-Part = Text | Thought | Other | Fragment | Stop | Decided | Piece
+Part = Text | Thought | Other | Fragment | Stop | Piece
 
 
 def read_together(raw: bytes, parts: list[Part]) -> list[Part]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from toolcalls import payload
 from toolcalls.finish_reason import FinishWords
 from toolcalls.mend.finish import Finish
-from toolcalls.parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text
+from toolcalls.parts import Fragment, Json, Other, Part, Piece, Stop, Text
 from toolcalls.payload import index_of, string_of
 from toolcalls.protocols.protocol import Failed, Protocol
 from toolcalls.wire import sse
@@ -49,9 +49,6 @@ class Invented(Protocol):
                 return _event({"say": part.text})
             case Stop():
                 return _event({**part.body, "stop": part.reason})
-            case Decided(outcome, number):
-                begin = {"n": number, "id": outcome.id, "tool": outcome.name}
-                return _event({"call": begin, "args": {"n": number, "json": outcome.arguments}})
             case Piece():
                 begin = {"n": part.number, "id": part.id, "tool": part.name}
                 args = {"args": {"n": part.number, "json": part.arguments}}
@@ -60,7 +57,7 @@ class Invented(Protocol):
 
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:
         say = "".join(part.text for part in parts if isinstance(part, Text))
-        calls = [_entry(part) for part in parts if isinstance(part, Fragment | Decided)]
+        calls = [_entry(part) for part in parts if isinstance(part, Fragment | Piece)]
         stop = next((part.reason for part in parts if isinstance(part, Stop)), None)
         return payload.write({**(payload.object_in(body) or {}), "say": say, "calls": calls, "stop": stop}).encode()
 
@@ -70,9 +67,9 @@ def _fragment(call: Json, body: Json, *, whole: bool = False) -> Fragment:
     return Fragment(index_of(call.get("n")), identity, tool, string_of(call.get("json")), whole=whole, body=body)
 
 
-def _entry(part: Fragment | Decided) -> Json:
-    if isinstance(part, Decided):
-        return {"id": part.outcome.id, "tool": part.outcome.name, "json": part.outcome.arguments}
+def _entry(part: Fragment | Piece) -> Json:
+    if isinstance(part, Piece):
+        return {"id": part.id, "tool": part.name, "json": part.arguments}
     entry: Json = part.body["calls"][0]
     return entry
 

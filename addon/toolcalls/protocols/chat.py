@@ -15,7 +15,7 @@ from .. import payload
 from ..finish_reason import FinishWords
 from ..mend.finish import Finish
 from ..mend.mender import Mender
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Text, read_together
+from ..parts import Fragment, Json, Other, Part, Piece, Stop, Text, read_together
 from ..payload import says
 from ..policy import Policy
 from ..reasons import ANOTHER_CHOICE
@@ -184,7 +184,7 @@ class Chat(Protocol):
                 return self._chunk(part.choice, {"content": part.text})
             case Piece() if not (part.begins or part.arguments):
                 return b""
-            case Decided() | Piece() | Fragment():
+            case Piece() | Fragment():
                 choice = self.answers[part.choice]
                 if choice.writes_legacy:
                     return self._chunk(part.choice, {"function_call": written_call(part)["function"]})
@@ -237,7 +237,7 @@ class Chat(Protocol):
             return said
         calls: list[Any] = []
         for part in parts:
-            calls += [written_call(part)] if isinstance(part, Decided) else part.body.get("tool_calls", [])
+            calls += [written_call(part)] if isinstance(part, Piece) else part.body.get("tool_calls", [])
         text = "".join(part.text for part in parts if isinstance(part, Text))
         made = {key: value for key, value in message.items() if key not in CALLS}
         if text or isinstance(message.get("content"), str):

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .. import payload
 from ..answer import Answer
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Stop, Thought, read_together
+from ..parts import Fragment, Json, Other, Part, Piece, Stop, Thought, read_together
 from ..payload import says, shown_text
 from ..request.history import SERVER_CALLS
 from ..request.request import Request
@@ -183,13 +183,12 @@ def fragment_of(entry: Json) -> Fragment:
     )
 
 
-def written_call(part: Decided | Piece | Fragment, index: int | None = None) -> Json:
+def written_call(part: Piece | Fragment, index: int | None = None) -> Json:
     """The entry of a call, or of a piece of it."""
-    said = part.outcome if isinstance(part, Decided) else part
     named = not isinstance(part, Piece) or part.begins
     head: Json = {} if index is None else {"index": index}
-    head |= {"id": said.id, "type": "function"} if named and said.id else {}
-    told = {"name": said.name} if named and (said.name or isinstance(part, Decided)) else {}
-    told["arguments"] = said.arguments
+    head |= {"id": part.id, "type": "function"} if named and part.id else {}
+    told = {"name": part.name} if named and (part.name or isinstance(part, Piece)) else {}
+    told["arguments"] = part.arguments
     # Keys of the upstream stand behind ours, and what they say does not count.
     return {**head, **part.body, **head, "function": {**told, **part.body.get("function", {}), **told}}

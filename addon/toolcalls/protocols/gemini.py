@@ -21,7 +21,7 @@ from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
 from ..mend.names import mend_name
-from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
+from ..parts import Fragment, Json, Other, Part, Piece, Stop, Text, Thought
 from ..payload import index_of, shown_text, string_of
 from ..policy import Policy
 from ..reasons import BEHIND_THE_END, PIECES_UNCLEAR
@@ -303,14 +303,14 @@ def _written(part: Part) -> Any:
     """The part as the client gets it. A call that was written as text has no id."""
     if isinstance(part, Text):
         return {"text": part.text}
-    if not isinstance(part, Decided):
+    if not isinstance(part, Piece):
         return part.body.get("part", _EMPTY)
-    outcome, came = part.outcome, part.body.get("part", {})
-    value = payload.read_twice(outcome.arguments)[0]
+    came = part.body.get("part", {})
+    value = payload.read_twice(part.arguments)[0]
     # Arguments that are no object are written as they are: the user's options leave this call alone.
-    made = {"name": outcome.name, "args": value if isinstance(value, dict) else outcome.arguments}
+    made = {"name": part.name, "args": value if isinstance(value, dict) else part.arguments}
     more = {key: value for key, value in came.get(_CALL, {}).items() if key not in _FUNCTION}
-    call = {**({"id": outcome.id} if outcome.id and part.fragments else {}), **made, **more}
+    call = {**({"id": part.id} if part.id and part.fragments else {}), **made, **more}
     return {_CALL: call, **{key: value for key, value in came.items() if key != _CALL}}
 
 
@@ -323,7 +323,7 @@ def _with_parts(candidate: Json, parts: list[Part]) -> Json:
     for part in own:
         if isinstance(before, Text) and part.body.get("signs"):
             written[-1] = {**part.body["part"], **written[-1]}
-        elif "part" in part.body or isinstance(part, Text | Decided):
+        elif "part" in part.body or isinstance(part, Text | Piece):
             written.append(_written(part))
         before = part
     content = candidate.get("content")

@@ -16,7 +16,7 @@ from ..finish_reason import FinishWords
 from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
-from ..parts import Decided, Fragment, Json, Other, Part, Piece, Slot, SourceEvent, Stop, Text, Thought, read_together
+from ..parts import Fragment, Json, Other, Part, Piece, Slot, SourceEvent, Stop, Text, Thought, read_together
 from ..payload import index_of, shown_text, string_of
 from ..policy import Policy
 from ..request.request import Request, tokens_in
@@ -267,10 +267,6 @@ class Messages(Protocol):
         match part:
             case Text():
                 return self._said(part, raw)
-            case Decided():
-                ended = not part.outcome.left_alone or any(one.ends for one in part.fragments)
-                named = part.outcome.id, part.outcome.name, part.outcome.arguments
-                return self._call(Piece(part.number, *named, begins=True, ends=ended, body=part.body))
             case Piece():
                 return self._call(part, raw)
             case Fragment():
@@ -385,10 +381,10 @@ class Messages(Protocol):
                 continue
             content += [{"type": "text", **begun, "text": text}] if text.strip() else []
             begun, text = part.body.get("text", {}), ""
-            if isinstance(part, Decided):
-                outcome, block = part.outcome, {"type": _TOOL_USE, **part.body.get("block", {})}
-                value = payload.read_twice(outcome.arguments)[1]
-                block |= {"id": outcome.id, "name": outcome.name} | ({} if value is None else {"input": value})
+            if isinstance(part, Piece):
+                block = {"type": _TOOL_USE, **part.body.get("block", {})}
+                value = payload.read_twice(part.arguments)[1]
+                block |= {"id": part.id, "name": part.name} | ({} if value is None else {"input": value})
                 content.append(block)
             elif part.body.keys() & {"block", "whole"}:
                 content += part.body.values()

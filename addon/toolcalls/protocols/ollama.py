@@ -16,7 +16,7 @@ from ..finish_reason import FinishWords
 from ..mend import strict
 from ..mend.finish import Finish
 from ..mend.mender import Mender
-from ..parts import Decided, Fragment, Json, Other, Part, Stop, Text, Thought
+from ..parts import Fragment, Json, Other, Part, Piece, Stop, Text, Thought
 from ..payload import index_of, says, string_of
 from ..policy import Policy
 from ..request.request import Request, tokens_in
@@ -132,7 +132,7 @@ class Ollama(Protocol):
         match part:
             case Text():
                 return self._line({"content": part.text})
-            case Decided() | Fragment():
+            case Piece() | Fragment():
                 return self._line({"tool_calls": [self._entry(part)]})
             case Stop():
                 line = part.body.get("line") or {**self._head, "message": {}, "done": True}
@@ -144,7 +144,7 @@ class Ollama(Protocol):
     def write_document(self, body: bytes, parts: list[Part]) -> bytes:
         line = payload.object_in(body) or {}
         texts = "".join(part.text for part in parts if isinstance(part, Text))
-        calls = [self._entry(part) for part in parts if isinstance(part, Decided | Fragment)]
+        calls = [self._entry(part) for part in parts if isinstance(part, Piece | Fragment)]
         message = {**_EMPTY, **{key: value for key, value in _message(line).items() if key != "tool_calls"}}
         if texts or isinstance(message["content"], str):
             message["content"] = texts
@@ -160,16 +160,15 @@ class Ollama(Protocol):
     def _line(self, message: Json, **more: Any) -> bytes:
         return _written({**self._head, "message": {**_EMPTY, **message}, "done": False, **more})
 
-    def _entry(self, part: Decided | Fragment) -> Json:
+    def _entry(self, part: Piece | Fragment) -> Json:
         """The call as the client gets it: the original entry with the outcome's name, arguments and id."""
         if isinstance(part, Fragment):
             return part.body
-        outcome = part.outcome
         function = part.body["function"] if part.body else {"index": self._free_index()}
-        value = payload.read_twice(outcome.arguments)[1]
+        value = payload.read_twice(part.arguments)[1]
         # Arguments that are no object are written as they are: the user's options leave this call alone.
-        named = {**function, "name": outcome.name, "arguments": outcome.arguments if value is None else value}
-        return {**part.body, **({"id": outcome.id} if outcome.id else {}), "function": named}
+        named = {**function, "name": part.name, "arguments": part.arguments if value is None else value}
+        return {**part.body, **({"id": part.id} if part.id else {}), "function": named}
 
 
 def _message(line: Json) -> Json:

@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from ... import payload
-from ...parts import Decided, Json, Other, Part, Piece, Stop, Text, Thought, source_of
+from ...parts import Json, Other, Part, Piece, Stop, Text, Thought, source_of
 from ...wire.framing import Framing
 from .answer import RETYPED
 from .items import CALL, FREEFORM, MESSAGE, NEEDED, Item, Items, ItemText, kind_of
@@ -41,9 +41,7 @@ class Writer:
             case Text():
                 return self._text(part)
             case Piece():
-                return self._call(part, type=CALL)
-            case Decided():
-                return self._decided(part)
+                return self._call(part)
             case Stop() if isinstance(source, Incoming):
                 response = source.inner("response") or {**self.response, "status": source.how_ended()[0]}
                 listed = response.get("output")
@@ -180,17 +178,7 @@ class Writer:
 
     # Calls
 
-    def _decided(self, part: Decided) -> list[bytes]:
-        """A whole call: one piece."""
-        outcome, alone = part.outcome, part.outcome.left_alone
-        freeform = RETYPED in outcome.steps or any(kind_of(one.body) == FREEFORM for one in part.fragments)
-        kind = FREEFORM if freeform and outcome.status != "refused" else CALL
-        ends = not alone or any(one.ends for one in part.fragments)
-        piece = Piece(part.number, outcome.id, outcome.name, outcome.arguments, True, ends, alone)
-        piece.fragments = part.fragments
-        return self._call(piece, type=kind, namespace=outcome.namespace or "")
-
-    def _call(self, piece: Piece, **said: str) -> list[bytes]:
+    def _call(self, piece: Piece) -> list[bytes]:
         """A piece of a call, or all of it: its announcement, a delta, and how it ends."""
         came = {one.source.kind: one.source for one in reversed(piece.fragments) if isinstance(one.source, Incoming)}
         added, ended = came.get(ADDED), came.get(ENDED)
@@ -203,7 +191,7 @@ class Writer:
             place = piece.fragments[0].slot if piece.fragments else None
             item = self._calls[piece.number] = self._items.open(CALL, item_id, place, {})
             self._items.announce(item)
-            item.said = {"id": item.id, **said, "call_id": piece.id, "name": piece.name}
+            item.said = {"id": item.id, **_kind_of(piece), "call_id": piece.id, "name": piece.name}
             made = _with_call(begun, item, "") if begun else {**_with_call(body, item, ""), "status": "in_progress"}
             out.append(self.send(ADDED, {"output_index": item.index, "item": made}, added))
         item = self._calls[piece.number]
@@ -214,19 +202,30 @@ class Writer:
             fields = {**where, "delta": piece.arguments}
             out.append(self.send(f"{stem}.delta", fields, came.get(f"{stem}.delta")))
         arguments, done = "".join(item.sent), came.get(f"{stem}.done")
-        told = done is not None if piece.left_alone else piece.ends
+        alone = piece.outcome is not None and piece.outcome.left_alone
+        told = done is not None if alone else piece.ends
         if told:
             name = {"name": piece.name} if done is not None and "name" in done.message else {}
             out.append(self.send(f"{stem}.done", {**where, key: arguments, **name}, done))
         if not piece.ends:
             # One that is left alone may have no end of its own: then the list at the end says what it was.
-            item.done = listed if piece.left_alone else None
+            item.done = listed if alone else None
             return out
         item.done = _with_call(body, item, arguments)
-        whole = piece.begins or piece.left_alone or payload.object_in(arguments) is not None
+        whole = piece.begins or alone or payload.object_in(arguments) is not None
         if not whole or (ended is None and listed is None):
             item.done["status"] = "completed" if whole else "incomplete"
         return [*out, self.send(ENDED, {"output_index": item.index, "item": item.done}, ended)]
+
+
+def _kind_of(piece: Piece) -> Json:
+    """The kind of a call, and the namespace of its tool, if the call is complete."""
+    outcome = piece.outcome
+    if outcome is None:
+        return {"type": CALL}
+    freeform = RETYPED in outcome.steps or any(kind_of(one.body) == FREEFORM for one in piece.fragments)
+    kind = FREEFORM if freeform and outcome.status != "refused" else CALL
+    return {"type": kind, "namespace": outcome.namespace or ""}
 
 
 def _with_call(body: Json, item: Item, arguments: str) -> Json:
