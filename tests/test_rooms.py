@@ -40,7 +40,7 @@ MAY_KNOW = {
     "call": "fragments mend parts payload reasons tools",
     "partial_args": "mend parts reasons",
     "calls": "call fragments mend partial_args parts payload reasons sizes tools",
-    "live": "call calls fragments mend outcome parts payload reasons tools waiting",
+    "live": "call calls fragments ids mend outcome parts payload reasons tools waiting",
     "sent": "call fragments mend payload tools",
     "waiting": "call mend parts payload textcalls tools",
     "answer_text": "mend parts policy request textcalls sizes waiting",

@@ -39,8 +39,6 @@ class Traits:
     """The protocol's reasons to stop."""
     needs_ids = True
     """A call that came without an id gets one."""
-    safe_ids = False
-    """Ids are in the alphabet of Messages."""
     passes_calls = True
     """A whole call that is valid passes as it came. If not, it is written, because its place is its number."""
     text_needs_reason = False
@@ -83,8 +81,7 @@ class Answer:
         self._named: set[tuple[Slot, str]] = set()
         """The places and ids of all fragments with a name: an answer has only so many calls."""
         self._once = Sent(request.tools)
-        new_id = mender.ids.safe if traits.safe_ids else mender.ids.unique
-        self.live = None if policy.aggregate else Live(request.tools, tail, new_id, in_blocks=traits.one_block)
+        self.live = None if policy.aggregate else Live(request.tools, tail, mender.ids, in_blocks=traits.one_block)
         """The call that goes out while it arrives."""
         self.id = ""
         """The id of the answer: if it changes, the answer began again."""
@@ -305,23 +302,22 @@ class Answer:
                 out += self._decide_call(one, drop)
             else:
                 # It is complete, however the answer ended, and gets a new id.
-                out += self._sent(one, self._mender.decide(one, drop=drop, id="", safe_ids=self._traits.safe_ids))
+                out += self._sent(one, self._mender.decide(one, drop=drop, id=""))
         return out
 
     def _decide_call(self, call: Call, drop: bool) -> list[Part]:
         live = self.live if self.live is not None and self.live.finish(call) else None
         wanted = call.id if self.needs_ids else call.id or None
-        if self._traits.safe_ids and (
-            live.id != call.id if live is not None else not self._mender.ids.keeps(call.id)
-        ):
+        ids = self._mender.ids
+        if ids.safe and (live.id != call.id if live is not None else not ids.keeps(call.id)):
             call.steps = (*call.steps, "new id")
         whole = call.fragments[0].whole or call.fragments[0].again
         if not (call.arguments.strip() or call.finish is Finish.COMPLETE or whole):
             call.refuse("" if self._mender.leaves_alone(call.name) else CUT_BEFORE)
         drop = drop or bool(call.refusal and not call.name)  # Without a name there is no call to send a refusal in.
         # What follows a dropped call ends its block too, and clients take it for complete then.
-        safe, end = self._traits.safe_ids, _HALF_END if self._traits.one_block and (call.followed or not drop) else ""
-        outcome = self._mender.decide(call, drop=drop, id=wanted, safe_ids=safe, invalid_tail=end)
+        end = _HALF_END if self._traits.one_block and (call.followed or not drop) else ""
+        outcome = self._mender.decide(call, drop=drop, id=wanted, invalid_tail=end)
         return self._sent(call, outcome, live)
 
     def _sent(self, call: Call, outcome: Outcome, live: Live | None = None) -> list[Part]:

@@ -25,36 +25,35 @@ MESSAGES_ID = re.compile(r"[a-zA-Z0-9_-]+")
 class Ids:
     """The call ids of one response. The same seed and answer give the same ids, however the answer was cut."""
 
-    __slots__ = ("_count", "_seed", "_taken")
+    __slots__ = ("_count", "_seed", "_taken", "safe")
 
-    def __init__(self, seed: str | Callable[[], str] = "", used: Iterable[str] = ()) -> None:
+    def __init__(self, seed: str | Callable[[], str] = "", used: Iterable[str] = (), *, safe: bool = False) -> None:
         """`seed` may be a function; it is called when the first id is made. `used`: ids that are already taken."""
         self._seed = seed
         self._count = 0
         self._taken = set(used)
-
-    def unique(self, wanted: str) -> str:
-        """The wanted id if it is not empty and not taken, else a new one."""
-        return self._choose(wanted if restore(wanted) is None else "", wanted, "call")
-
-    def safe(self, wanted: str) -> str:
-        """The wanted id if it is not taken and has only the characters that Messages allows, else a new one."""
-        return self._choose(wanted if self.keeps(wanted) else "", wanted, "toolu")
+        self.safe = safe
+        """They have only the characters that Messages allows."""
 
     def keeps(self, wanted: str) -> bool:
-        """Whether `safe` would return this id unchanged."""
-        return MESSAGES_ID.fullmatch(wanted) is not None and wanted not in self._taken and restore(wanted) is None
+        """Whether `unique` would return this id unchanged."""
+        allowed = bool(MESSAGES_ID.fullmatch(wanted) if self.safe else wanted)
+        return allowed and wanted not in self._taken and restore(wanted) is None
 
-    def fresh(self, original: str, kind: str, why: str) -> str:
-        """An id that no call of any user or conversation shares, so what is remembered under it is unambiguous."""
-        return self._choose("", original, kind, why)
+    def unique(self, wanted: str) -> str:
+        """The wanted id if it is allowed and not taken, else a new one."""
+        if not self.keeps(wanted):
+            return self.new(wanted)
+        self._taken.add(wanted)
+        return wanted
 
-    def new(self, kind: str) -> str:
-        """An id for something that we add and that has no original id."""
-        return self._choose("", "", kind)
+    def new(self, original: str = "", *why: str, kind: str = "") -> str:
+        """A new id, in place of the original one, if there is one. `kind`: how it begins, if not as that of a call.
 
-    def _choose(self, usable: str, original: str, kind: str, *why: str) -> str:
-        chosen, salt = usable, _FRESH_SALT if why else _SALT
+        With `why` no call of any user or conversation shares it, so what is remembered under it is unambiguous.
+        """
+        kind, salt = kind or ("toolu" if self.safe else "call"), _FRESH_SALT if why else _SALT
+        chosen = ""
         while not chosen or chosen in self._taken:
             self._count += 1
             self._seed = self._seed() if callable(self._seed) else self._seed

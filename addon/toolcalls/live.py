@@ -14,6 +14,7 @@ from collections.abc import Callable
 from .call import Call
 from .calls import continues
 from .fragments import full_name
+from .ids import Ids
 from .mend.lexer import StrictPrefix
 from .outcome import Outcome
 from .parts import Fragment, Other, Part, Piece, Slot, Text, Thought, read_together
@@ -28,9 +29,9 @@ _COMMA = re.compile(r",\s*\Z")
 class Live:
     """The call of one answer that goes out."""
 
-    def __init__(self, tools: Tools, tail: Tail, new_id: Callable[[str], str], *, in_blocks: bool) -> None:
+    def __init__(self, tools: Tools, tail: Tail, ids: Ids, *, in_blocks: bool) -> None:
         """`in_blocks`: the client has only one block open at a time, and each has an event for its beginning."""
-        self._tools, self._tail, self._new_id, self._in_blocks = tools, tail, new_id, in_blocks
+        self._tools, self._tail, self._ids, self._in_blocks = tools, tail, ids, in_blocks
         self._call = Call()
         """What was said since calls were decided last, as long as that is of one call."""
         self._mixed = self._goes = False
@@ -74,7 +75,7 @@ class Live:
             return None
         if begins:
             self._goes, self._number, self._answer_id = True, sent, one.answer_id
-            self.id, self._name = self._new_id(call.id), full_name(call.names, self._tools)
+            self.id, self._name = self._ids.unique(call.id), full_name(call.names, self._tools)
             self._sent, self._held = [], ""
         new = "".join(call.pieces) if begins else one.arguments
         fits = self._prefix.feed(new)

@@ -17,7 +17,7 @@ from toolcalls.websocket import ResponsesSocket
 from .mutation import MAX_INPUT, mutated_bytes, mutated_value
 from .part import Part, chance_of, corpus, need
 
-OURS = Ids("seed").fresh("x:0", "call", "why")
+OURS = Ids("seed").new("x:0", "why")
 POLICIES = [
     Policy(),
     Policy(retry_guidance=False),

@@ -145,7 +145,7 @@ def test_a_finish_reason_that_is_no_word_says_nothing(reason: object) -> None:
 
 
 def test_a_second_proxy_does_not_tell_the_model_another_reason() -> None:
-    identity = Ids("seed").fresh("x:0", "call", "why")
+    identity = Ids("seed").new("x:0", "why")
     refusals = Refusals()
     refusals.add(identity, "the arguments were cut off")
     call = {"id": identity, "type": "function", "function": {"name": "Bash", "arguments": "{}"}}

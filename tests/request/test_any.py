@@ -64,8 +64,8 @@ WORDS = [
     "thinking",
     "thoughtSignature",
 ]
-SECRET = Ids("seed").fresh("x:0", "call", "why")
-ODD = [SECRET, Ids("a").safe("x:0"), "x:0", "{", "{'a': 1}", '{"a": 1}']
+SECRET = Ids("seed").new("x:0", "why")
+ODD = [SECRET, Ids("a", safe=True).unique("x:0"), "x:0", "{", "{'a': 1}", '{"a": 1}']
 texts = st.sampled_from([*WORDS, *ODD]) | st.text(max_size=5)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts,

@@ -226,7 +226,7 @@ def test_an_id_of_a_proxy_in_between_is_given_back_to_that_proxy() -> None:
 
 
 def test_a_result_without_its_call_gets_the_id_back_too() -> None:
-    new = Ids("seed").safe("x:0")
+    new = Ids("seed", safe=True).unique("x:0")
     raw = body({"role": "tool", "tool_call_id": new, "content": "ok"})
     assert mended(raw, request=False)[0]["tool_call_id"] == "x:0"
 
@@ -239,7 +239,7 @@ LINE = f"[toolfix] This call was refused: {REASON}; send the call again."
 
 def refused(original: str = "call_1") -> tuple[Refusals, str]:
     refusals = Refusals()
-    identity = Ids("seed").fresh(original, "call", REASON)
+    identity = Ids("seed").new(original, REASON)
     refusals.add(identity, REASON)
     return refusals, identity
 

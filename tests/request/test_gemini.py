@@ -29,7 +29,7 @@ def sent(came: bytes, policy: Policy | None = None) -> bytes:
 
 @pytest.mark.parametrize("login", [False, True])
 def test_an_id_of_ours_goes_up_as_the_upstream_gave_it(login: bool) -> None:
-    ours = Ids("seed").fresh("c1", "call", "why")
+    ours = Ids("seed").new("c1", "why")
     assert ours != "c1"
     for policy in (Policy(), Policy(request=False)):
         assert json.loads(sent(body(ours, login=login), policy)) == json.loads(body("c1", login=login))

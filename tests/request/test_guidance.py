@@ -186,7 +186,7 @@ def test_a_field_deeper_in_the_arguments_is_not_the_required_one(protocol: str) 
 )
 def test_a_refusal_of_ours_asks_to_rewrite_where_it_was_the_arguments(protocol: str, reason: str, line: str) -> None:
     refusals = Refusals()
-    identity = Ids("seed").fresh("call_x", "toolu" if protocol == "messages" else "call", reason)
+    identity = Ids("seed", safe=protocol == "messages").new("call_x", reason)
     refusals.add(identity, reason)
     write = PROTOCOLS[protocol]
     assert up(protocol, write("no", identity), refusals) == write(f"no\n\n{line}", "call_x")

@@ -109,7 +109,7 @@ def test_of_two_results_of_one_call_the_first_stays() -> None:
 
 
 def test_ids_are_given_back() -> None:
-    new = Ids("seed").safe("functions.read:0")
+    new = Ids("seed", safe=True).unique("functions.read:0")
     sent = body([use(identity=new)], [result(identity=new)])
     assert mended(sent) == ([use(identity="functions.read:0")], [result(identity="functions.read:0")])
     assert read_request(decode(sent)).used_ids == {new}
@@ -121,7 +121,7 @@ def test_what_the_host_runs_itself_stays() -> None:
 
 
 def test_the_reason_of_a_refusal_is_appended_to_a_text_and_to_parts() -> None:
-    identity = Ids("seed").fresh("functions.read:0", "toolu", "why")
+    identity = Ids("seed", safe=True).new("functions.read:0", "why")
     refusals = Refusals()
     refusals.add(identity, "it was cut off")
     line = "[toolfix] This call was refused: it was cut off; send the call again."

@@ -574,7 +574,7 @@ def test_messages_histories_that_stay(messages: list[Json]) -> None:
 
 def test_a_repeated_id_that_toolfix_restores_is_no_sign_of_a_copy() -> None:
     """The host gave one id to the calls of two turns; the second was cancelled, and the model learns that."""
-    ours = Ids("seed").fresh("x0", "toolu", "why")
+    ours = Ids("seed", safe=True).new("x0", "why")
     messages = [user(), uses("x0"), turn(result("x0")), uses(ours), user("Stop.")]
     changed = mend("messages", json.dumps({"messages": messages}).encode())
     assert changed is not None

@@ -58,7 +58,7 @@ def test_an_item_that_is_repeated_as_it_is_is_dropped_with_its_output() -> None:
 
 
 def test_the_reason_of_a_refusal_is_appended_to_a_text_and_to_parts() -> None:
-    identity = Ids("seed").fresh("x:0", "call", "why")
+    identity = Ids("seed").new("x:0", "why")
     refusals = Refusals()
     refusals.add(identity, "it was cut off")
     line = "[toolfix] This call was refused: it was cut off; send the call again."

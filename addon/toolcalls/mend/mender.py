@@ -72,19 +72,13 @@ class Mender:
     """How many parts the broken ones among them have."""
 
     def decide(
-        self,
-        call: ReceivedCall,
-        *,
-        drop: bool = False,
-        id: str | None = None,
-        safe_ids: bool = False,
-        invalid_tail: str = "",
+        self, call: ReceivedCall, *, drop: bool = False, id: str | None = None, invalid_tail: str = ""
     ) -> Outcome:
         """What happens to one call. `drop`: if it is refused, the client does not get it.
 
-        `id`: the id from the upstream, if calls have ids here; the outcome has the id for the client, with `safe_ids`
-        in the alphabet of Messages. `invalid_tail`: the end of the arguments of a refused call of which the client
-        has the beginning, for clients that run even a prefix; of a dropped one too.
+        `id`: the id from the upstream, if calls have ids here; the outcome has the id for the client.
+        `invalid_tail`: the end of the arguments of a refused call of which the client has the beginning, for clients
+        that run even a prefix; of a dropped one too.
         """
         started = perf_counter()
         self._size += len(call.arguments)
@@ -101,12 +95,9 @@ class Mender:
             outcome = replace(original, status="refused", arguments=had, reason=why, dropped=True)
         self.seconds.append(perf_counter() - started)
         if id is not None and not outcome.dropped and whole:
-            if outcome.status == "refused" and self.policy.request:
-                # The next request contains this id beside the result, and there the reason is added.
-                chosen = self.ids.fresh(id, "toolu" if safe_ids else "call", outcome.reason)
-            else:
-                chosen = self.ids.safe(id) if safe_ids else self.ids.unique(id)
-            outcome = replace(outcome, id=chosen)
+            # The next request contains the id of a refused call beside the result, and there the reason is added.
+            told = outcome.status == "refused" and self.policy.request
+            outcome = replace(outcome, id=self.ids.new(id, outcome.reason) if told else self.ids.unique(id))
         self.outcomes.append(outcome)
         self.report(outcome)
         return outcome

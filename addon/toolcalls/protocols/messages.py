@@ -49,10 +49,10 @@ _CUT_OFF = {"type": "api_error", "message": "The upstream ended the stream befor
 
 class Messages(Protocol):
     words = FinishWords(calls=_TOOL_USE, stop="end_turn")
-    safe_ids = True
     one_block = True
 
     def __init__(self, request: Request, policy: Policy, mender: Mender) -> None:
+        mender.ids.safe = True
         super().__init__(request, policy, mender)
         self.answer.call_may_follow = request.choices is None or len(request.tools) > 0
         self._last: Slot = None
@@ -117,7 +117,7 @@ class Messages(Protocol):
         return read_together(raw, [Other(quiet=True)]) if blocks or kind == "message_stop" else _as_it_is(raw)
 
     def _message_start(self) -> Event:
-        head = {"id": self._mender.ids.new("msg"), "type": "message", "role": "assistant"}
+        head = {"id": self._mender.ids.new(kind="msg"), "type": "message", "role": "assistant"}
         rest: Json = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": _NO_USAGE}
         start = {"type": "message_start", "message": {**head, "model": self._request.model, **rest}}
         return Event(_written(start), payload.write(start), "message_start")

@@ -45,7 +45,7 @@ class Bounded(Generic[Key, Value]):
 class Refusals(Bounded[str, str]):
     """Reasons by the id that the client knows.
 
-    Only ids that were made for a refusal are kept here (`Ids.fresh`): they differ between users and conversations
+    Only ids that were made for a refusal are kept here (`Ids.new`): they differ between users and conversations
     even if the upstream's own ids (`functions.x:0`) do not.
     """
 
