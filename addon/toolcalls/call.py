@@ -10,6 +10,7 @@ from .fragments import full_arguments, full_name, is_empty, mixed, with_pairs
 from .mend.arguments import mend_arguments
 from .mend.finish import Finish
 from .mend.lexer import Lexer
+from .mend.mender import ReceivedCall
 from .parts import Fragment, Json
 from .payload import meaning_of
 from .reasons import CUT_INSIDE, CUT_OFF, EVENTS_CONTRADICTORY, MAY_CHANGE_WITH_MORE, MIXED
@@ -21,23 +22,13 @@ _CARRIERS: Final = ("done", "the item", "the response")
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class Call(ReceivedCall):
     """One call, put together from its fragments. One that was written as text has none."""
 
     fragments: list[Fragment] = field(default_factory=list)
     id: str = ""
-    name: str = ""
-    arguments: str = ""
-    finish: Finish = Finish.COMPLETE
-    """How the answer ended for this call."""
-    sent: str | None = None
-    """The arguments that the client has already, if the call was sent while it arrived."""
     body: Json = field(default_factory=dict)
     """Whatever else the upstream sent about it."""
-    namespace: str = ""
-    steps: tuple[str, ...] = ()
-    refusal: str = ""
-    """Why it must not run, whatever its arguments are."""
     names: list[str] = field(default_factory=list)
     last_name: str = ""
     pieces: list[str] = field(default_factory=list)

@@ -169,9 +169,3 @@ def read_together(raw: bytes, parts: list[Part]) -> list[Part]:
     for part in parts:
         part.source = source
     return parts
-
-
-def source_of(part: Part) -> SourceEvent | None:
-    """The event that a part came in, or that the text came in of which it is a piece."""
-    whole = part.piece_of if isinstance(part, Text) else None
-    return part.source if whole is None else whole.source

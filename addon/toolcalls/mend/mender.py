@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any
 
 from .. import reasons
 from ..ids import Ids
@@ -33,18 +33,22 @@ _EMPTY_LIST = re.compile(r"\s*\[\s*\]\s*")
 _LOST = "the arguments begin in the middle, and more than a bracket may be missing before it"
 
 
-class ReceivedCall(Protocol):
-    """A complete call as it was put together: `Call` in `call.py`."""
+@dataclass(slots=True, eq=False)
+class ReceivedCall:
+    """A complete call as it was put together."""
 
-    name: str
-    namespace: str
+    name: str = ""
+    namespace: str = ""
     """That of its tool; empty if it has none."""
-    arguments: str
-    finish: Finish
-    steps: tuple[str, ...]
+    arguments: str = ""
+    finish: Finish = Finish.COMPLETE
+    """How the answer ended for this call."""
+    steps: tuple[str, ...] = ()
     """What had to be done to put it together."""
-    refusal: str
-    sent: str | None
+    refusal: str = ""
+    """Why it must not run, whatever its arguments are."""
+    sent: str | None = None
+    """The arguments that the client has already, if the call was sent while it arrived."""
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 
 from ... import payload
-from ...parts import Json, Other, Part, Piece, Stop, Text, Thought, source_of
+from ...parts import Json, Other, Part, Piece, Stop, Text, Thought
 from ...wire.framing import Framing
 from .answer import RETYPED
 from .items import CALL, FREEFORM, MESSAGE, NEEDED, Item, Items, ItemText, kind_of
@@ -124,7 +124,7 @@ class Writer:
             return self._note(part.text)
         text: ItemText = part.body["text"]
         text.sent.append(part.text)
-        came = source_of(part)
+        came = (part.piece_of or part).source
         if not isinstance(came, Incoming) or came.kind != DELTA:
             return []  # The end of the item tells it, or the list.
         out, where = self._opened(item, text), _place(item, content_index=text.number)
