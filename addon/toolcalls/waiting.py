@@ -106,7 +106,8 @@ class Waiting:
             self.fragments.append(part)
             self.open += part.begins - part.ends
         self.written += isinstance(part, Written)
-        (self.texts if self.texts or _may_become_call(part) else self._parts).append(part)
+        may_become_call = isinstance(part, Text) and not isinstance(part, Written)
+        (self.texts if self.texts or may_become_call else self._parts).append(part)
         self._tail.keep(part)
 
     def release(self, found: Sequence[str | FoundCall], slot: Slot) -> list[Part]:
