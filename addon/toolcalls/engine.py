@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final, Literal
 
 from .ids import Ids
@@ -87,6 +88,17 @@ document; it passes unchanged, or is swallowed because we ended the answer."""
 class Response:
     """One response: feed it the chunks of the upstream and send the client what it returns. Never raises."""
 
+    _looked = 0
+    """How many bytes of no complete event were searched for the end of one."""
+    _decided = 0
+    """How many outcomes there were after the last event: if the next one fails, its calls have none."""
+    _changed = False
+    """An event was held, or written anew."""
+    decoded: bytes | None = None
+    """The last chunk without its content encoding; None if it had none."""
+    failure: Exception | None = None
+    limited = False
+
     def __init__(
         self,
         protocol: str = AUTO,
@@ -105,34 +117,21 @@ class Response:
         chunk is one message. `is_error`: the status says so; then the body is one document, and passes unless it
         quotes a call that the server could not parse: the client gets an answer with that call.
         """
-        request = request or Request()
-        policy = policy or _DEFAULT_POLICY
+        request, policy = request or Request(), policy or _DEFAULT_POLICY
         self.read_by_model = ReadByModel(before=request.read_by_model)
         """What the model was given to read, up to the end of this answer."""
         request = replace(request, read_by_model=self.read_by_model)
-        ids = Ids(seed, request.used_ids)
-        mender = Mender(request.tools, policy, ids, on_outcome, request.callable_tools)
+        mender = Mender(request.tools, policy, Ids(seed, request.used_ids), on_outcome, request.callable_tools)
 
-        # It must not use `self`: the reference cycle would keep all held data until a garbage collection.
-        def reader_of(name: str) -> Protocol:
-            if messages:
-                reader: Protocol = Responses(request, policy, mender, MESSAGES)
-            else:
-                reader = _PROTOCOLS[name](request, policy, mender)
-            recovery = Recovery(protocol, request, policy, run)
-            reader.recover = recovery.answer if recovery.is_wanted(in_stream=not is_error) else None
-            return reader
-
-        def run(request: Request, document: bytes) -> tuple[bytes, list[Outcome]]:
-            response = Response(CHAT, request, policy, seed=seed)
-            return mend_whole(response, document), response.outcomes
-
+        recovery = Recovery(protocol, request, policy, partial(_run, policy, seed))
+        # Without `self`: the reference cycle would keep all held data until a garbage collection.
+        make = partial(_reader, recovery, mender, messages, is_error)
         # chat.z.ai uses a protocol of its own at the path of Chat; there a request that cannot be read has no tools.
         at_chat = ("zai",) if request.choices is not None or policy.zai == "on" else ()
         others = {CHAT: at_chat, AUTO: PROTOCOLS}.get(protocol, ())
-        self._others, self._sniffs, self._make = others, bool(others) and not is_error, reader_of
+        self._others, self._sniffs, self._make = others, bool(others) and not is_error, make
         self._is_error = is_error
-        self._protocol = reader_of(CHAT if others else protocol)
+        self._protocol = make(CHAT if others else protocol)
         self._framing = self._protocol.framing
         self._mender, self._limit, self._decoder = mender, policy.max_held_bytes, decoder(encoding)
         self.outcomes, self.seconds = mender.outcomes, mender.seconds
@@ -140,16 +139,6 @@ class Response:
         self._kind: BodyKind = "events" if self._framing.event_per_chunk else "document" if is_error else "unknown"
         self._rest = bytearray()
         """Bytes that form no complete event yet, or the document so far."""
-        self._looked = 0
-        """How many of them were searched for the end of an event."""
-        self._decided = 0
-        """How many outcomes there were after the last event: if the next one fails, its calls have none."""
-        self._changed = False
-        """An event was held, or written anew."""
-        self.decoded: bytes | None = None
-        """The last chunk without its content encoding; None if it had none."""
-        self.failure: Exception | None = None
-        self.limited = False
 
     @property
     def mended_events(self) -> int:
@@ -410,6 +399,25 @@ class Response:
         except Exception:
             held = list(dict.fromkeys(part.source.raw for part in parts if part.source is not None))
         return [piece for piece in (*held, *events, rest) if piece]
+
+
+def _reader(recovery: Recovery, mender: Mender, messages: bool, is_error: bool, name: str) -> Protocol:
+    """The protocol of this name for one response."""
+    request, policy = recovery.request, recovery.policy
+    if messages:
+        reader: Protocol = Responses(request, policy, mender, MESSAGES)
+    else:
+        reader = _PROTOCOLS[name](request, policy, mender)
+    reader.recover = recovery.answer if recovery.is_wanted(in_stream=not is_error) else None
+    return reader
+
+
+def _run(
+    policy: Policy, seed: str | Callable[[], str], request: Request, document: bytes
+) -> tuple[bytes, list[Outcome]]:
+    """What a document of Chat becomes, and its calls."""
+    response = Response(CHAT, request, policy, seed=seed)
+    return mend_whole(response, document), response.outcomes
 
 
 def _check(event: bytes) -> None:
