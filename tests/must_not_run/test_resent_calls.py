@@ -497,7 +497,7 @@ def kept(sent: Sent, *calls: Call) -> list[bool]:
 
 
 def told(identity: str, name: str, arguments: str) -> Call:
-    return Call([Fragment()], id=identity, name=name, arguments=arguments)
+    return Call(fragments=[Fragment()], id=identity, name=name, arguments=arguments)
 
 
 def test_calls_without_an_id_are_calls_of_their_own() -> None:
