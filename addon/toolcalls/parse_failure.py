@@ -162,16 +162,10 @@ def _chat(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, li
         {"id": one.id, "type": "function", "function": {"name": one.name, "arguments": one.arguments}}
         for one in calls
     ]
-    said, end = {"role": "assistant", "content": None}, {"finish_reason": "tool_calls"}
-    whole = {"index": 0, "message": {**said, "tool_calls": made}, **end}
-    delta = {
-        "index": 0,
-        "delta": {**said, "tool_calls": [{"index": at, **one} for at, one in enumerate(made)]},
-        **end,
-    }
+    said, end = {"role": "assistant", "content": None, "tool_calls": made}, {"finish_reason": "tool_calls"}
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-    chunk = {**head, "object": "chat.completion.chunk", "choices": [delta]}
-    return {**head, "choices": [whole], "usage": usage}, [chunk]
+    chunk = {**head, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": said, **end}]}
+    return {**head, "choices": [{"index": 0, "message": said, **end}], "usage": usage}, [chunk]
 
 
 def _messages(calls: Sequence[Outcome], identity: str, model: str) -> tuple[Json, list[Json]]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..reasons import BARE_TEXT, CLOSED, EXTRA_BRACKET, MISSING_BRACKET, TEXT_AROUND, Refusal
 from . import lexer as chars
-from .finish import Finish
+from .finish import Finish, words_in
 from .grammar import read_object
 from .source import Source
 from .strict import contains, read_prefix, written_in_order
@@ -170,18 +170,14 @@ FENCE, MARKER, LABEL = "code fence", "markers around the object", TEXT_AROUND
 """The kinds of text around the object, as names of steps."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 MOST = 4_000
 """The longest text around the object that is looked at, in characters; longer text is no label."""
-_LANGUAGES = _words(
+_LANGUAGES = words_in(
     "json json5 jsonc jsonl js javascript ts typescript python py tool_call tool_code tool_use text txt"
 )
 # None of the words of a label can deny, doubt, quote or suppose anything, in any order.
 # A label has at least one of these.
-_LABEL_NAMES = _words(
+_LABEL_NAMES = words_in(
     """
     argument arguments arg args parameter parameters param params input inputs json json5 object payload body
     tool tools function functions call calls calling action request assistant commentary
@@ -189,14 +185,14 @@ _LABEL_NAMES = _words(
     argumente argumentos parámetros paramètres аргументы 参数 输入 输入参数 调用参数 参数如下 以下是参数 引数
     """
 )
-_LABEL_WORDS = _LABEL_NAMES | _words(
+_LABEL_WORDS = _LABEL_NAMES | words_in(
     """
     of course is are the this these it follows as a an i ill will now use using with for to in and let me lets
     required valid corrected updated format
     """
 )
 # All words that the name of a tag or token may have if it wraps a call or ends a turn.
-_NAME_WORDS = _words(
+_NAME_WORDS = words_in(
     """
     tool tools toolcall toolcalls toolrequest tooluse call calls function functions functioncall functioncalls func
     invoke param params parameter parameters argument arguments arg args input inputs json action actions request

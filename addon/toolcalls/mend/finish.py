@@ -41,12 +41,12 @@ class Finish(Enum):
         return cls.CUT if word in _CUT else cls.UNKNOWN
 
 
-def _words(text: str) -> frozenset[str]:
+def words_in(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_COMPLETE = _words("complete completed end_turn eos function_call stop tool_call tool_calls tool_use")
-_CUT = _words(
+_COMPLETE = words_in("complete completed end_turn eos function_call stop tool_call tool_calls tool_use")
+_CUT = words_in(
     """
     abort aborted blocklist broken cancelled canceled content_filter cut error failed incomplete
     insufficient_system_resource language length malformed_function_call malformed_response max_length

@@ -38,15 +38,6 @@ def _cut_lines(block: bytes | bytearray, start: int) -> tuple[list[bytes], int]:
     return [line + b"\n" for line in bytes(block[:end]).split(b"\n")[:-1]], end or -1
 
 
-def _read_line(raw: bytes) -> Event:
-    text = raw.decode("utf-8", "replace").strip()
-    return Event(raw, text or None)
-
-
-def _write_line(data: str, kind: str = "") -> bytes:
-    return f"{in_one_line(data)}\n".encode("utf-8", "backslashreplace")
-
-
 def type_of(message: str) -> str | None:
     """The type of a message; None if it is no JSON object, has no type, or is too large to parse just for that.
 
@@ -74,7 +65,12 @@ def write_message(data: str, kind: str = "") -> bytes:
 
 
 SSE: Final = Framing(sse.cut, sse.read_event, sse.ended, sse.write)
-NDJSON: Final = Framing(_cut_lines, _read_line, lambda raw: raw if raw.endswith(b"\n") else raw + b"\n", _write_line)
+NDJSON: Final = Framing(
+    _cut_lines,
+    lambda raw: Event(raw, raw.decode("utf-8", "replace").strip() or None),
+    lambda raw: raw if raw.endswith(b"\n") else raw + b"\n",
+    lambda data, _: f"{in_one_line(data)}\n".encode("utf-8", "backslashreplace"),
+)
 MESSAGES: Final = Framing(
     lambda block, _: ([bytes(block)], len(block)), _read_message, bytes, write_message, event_per_chunk=True
 )
