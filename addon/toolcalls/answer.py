@@ -250,7 +250,7 @@ class Answer:
         calls = self._waiting.fragments
         last = calls[-1] if calls else Fragment(whole=True)
         ends = last.whole or last.begins or last.ends or last.item  # By an event that may follow.
-        free = finish is Finish.COMPLETE and not (undecided or self._waiting.written or ends)
+        free = finish is Finish.COMPLETE and not (undecided or self._waiting.written or ends or end.reasons)
         if free and are_certain(calls, self._tools, finish):
             calls, out = [], [*out, *self._decide(finish)]
         # Behind a call another one may follow, but the event of a text leaves as it came.
