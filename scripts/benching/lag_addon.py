@@ -50,8 +50,9 @@ class Lag:
         selector.select = select
         loaded: Any = ctx.master.addons  # its methods have no types
         addon = loaded.get("toolfix")
-        for hook in HOOKS if addon else ():
-            setattr(addon, hook, self._timed(getattr(addon, hook)))
+        for part in (addon, *addon.addons) if addon else ():
+            for hook in filter(part.__class__.__dict__.__contains__, HOOKS):
+                setattr(part, hook, self._timed(getattr(part, hook)))
 
     def _timed(self, work: Callable[[Any], Any]) -> Callable[[Any], Any]:
         def timed(given: Any) -> Any:
