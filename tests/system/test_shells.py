@@ -17,7 +17,7 @@ def test_the_lines_set_up_zsh_and_put_it_back(tmp_path: Path) -> None:
 def test_the_lines_set_up_fish_and_put_it_back(tmp_path: Path) -> None:
     ask = f"{sys.executable} -m toolcalls.cli env --shell fish --confdir '{tmp_path}/it is'"
     lines = in_shell("fish", f"{ask} --port 9999 | source; SHOW; {ask} --unset | source; SHOW")
-    assert lines[:4] == ["http://127.0.0.1:9999", "it's.corp", f"{tmp_path}/it is/toolfix-bundle.pem", "1"]
+    assert lines[:4] == ["http://127.0.0.1:9999", "", f"{tmp_path}/it is/toolfix-bundle.pem", "1"]
     assert lines[4:] == ["", "localhost,it's.corp", "", ""]
 
 
@@ -26,5 +26,5 @@ def test_the_line_of_the_help_sets_up_fish_where_another_shell_is_the_login_shel
     asked, _, source = line.partition(" | ")
     ask = f"SHELL=/bin/bash {sys.executable} -m toolcalls.cli {asked} --confdir '{tmp_path}'"
     lines = in_shell("fish", f"{ask} | {source}; SHOW; {ask} --unset | {source}; SHOW")
-    assert lines[:2] == ["http://127.0.0.1:8080", "it's.corp"]
+    assert lines[:2] == ["http://127.0.0.1:8080", ""]
     assert lines[4:] == ["", "localhost,it's.corp", "", ""]
