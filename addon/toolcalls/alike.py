@@ -58,10 +58,11 @@ class Alike:
         self._begin = _NOTHING
         """What the event begins with, up to the piece or the first value that varies."""
         self._before: list[bytes] = []
-        """What stands behind each such value before the piece."""
+        """What follows each such value before the piece."""
         self._end = b""
-        """What stands behind the piece, and behind each such value there."""
+        """What follows the piece, up to the next such value."""
         self._behind: list[bytes] = []
+        """What follows each such value behind the piece."""
 
     @property
     def varies(self) -> bool:
